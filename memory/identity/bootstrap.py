@@ -1,15 +1,17 @@
-"""The first conversation: observe, say what was seen, ask for boundaries, keep the answers.
+"""The first conversation: observe, say what was seen, ask for boundaries, store the answers.
 
-Five messages are only listened to, at the sixth Keno says how it reads the person, at the seventh
-it asks for boundaries, and the answer to that ends it. A model's tag ends it too. Asking what
-comes next changes nothing; `advance` writes, in the transaction of the reply."""
+Keno only observes five messages. At the sixth it says how it reads the person, at the seventh it
+asks for boundaries, and the answer to that ends it. A model's tag ends it too. `next_step` changes
+nothing; `advance` writes, in the transaction of the reply."""
 
 import json
 import re
+import tomllib
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
+from pathlib import Path
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -27,6 +29,7 @@ CHOICES = {
     "language": ("en", "es"),
     "emoji": ("none", "occasional", "frequent"),
 }
+PHRASES = tomllib.loads(Path(__file__).with_name("phrases.toml").read_text("utf-8"))
 UNKNOWN = "unknown"
 LONG_MESSAGE = 25
 _OBJECT = re.compile(r"\{.*\}", re.S)
@@ -61,21 +64,21 @@ DEFAULT = Profile()
 
 def infer(messages: Sequence[str], *, complete: Callable[[str], str] | None = None) -> Profile:
     """Infer the profile, by the model when there is one; the default when that fails."""
-    spoken_texts = [message for message in messages if message.strip()]
-    if not spoken_texts:
+    texts = [message for message in messages if message.strip()]
+    if not texts:
         return DEFAULT
     if complete is None:
-        return observe(spoken_texts)
+        return observe(texts)
     try:
-        inferred = parse(complete(_question(spoken_texts)))
+        inferred = parse(complete(_question(texts)))
     except Exception:
         # A profile is a nicety: no failure of a model may stop the conversation.
         inferred = DEFAULT
-    if inferred == DEFAULT:
-        # Whoever writes English is not answered in Spanish because a model failed.
-        spoken = words.detect_language("\n".join(spoken_texts))
-        return replace(DEFAULT, language=spoken or DEFAULT.language)
-    return inferred
+    if inferred != DEFAULT:
+        return inferred
+    # Whoever writes English is not answered in Spanish because a model failed.
+    language = words.detect_language("\n".join(texts))
+    return replace(DEFAULT, language=language or DEFAULT.language)
 
 
 def parse(answer: str) -> Profile:
@@ -90,9 +93,8 @@ def parse(answer: str) -> Profile:
     values = {name: _word(data.get(name)) for name in CHOICES}
     values["emoji"] = values["emoji"] or _word(data.get("emojiUsage"))
     tech, sure = data.get("tech", data.get("techContext")), data.get("confidence")
-    if any(values[name] not in CHOICES[name] for name in CHOICES) or not isinstance(tech, str):
-        return DEFAULT
-    if isinstance(sure, bool) or not isinstance(sure, int | float) or not 0 <= sure <= 1:
+    known = all(values[name] in CHOICES[name] for name in CHOICES) and isinstance(tech, str)
+    if not known or type(sure) not in (int, float) or not 0 <= sure <= 1:
         return DEFAULT
     tech = words.short(words.one_line(tech), 80) or UNKNOWN
     return Profile(**values, tech=tech, confidence=float(sure))
@@ -146,16 +148,18 @@ def start(space: Space, *, chat: int | None = None, now: datetime | None = None)
     """Start the conversation, in one chat only if given; False when one goes on already."""
     identity, _new = Identity.objects.get_or_create(space=space)
     state = {"count": 0, "heard": [], "chat": chat, "at": (now or timezone.now()).isoformat()}
-    return bool(
-        Identity.objects.filter(pk=identity.pk, bootstrap__isnull=True).update(bootstrap=state)
-    )
+    inactive = Identity.objects.filter(pk=identity.pk, bootstrap__isnull=True)
+    return bool(inactive.update(bootstrap=state))
 
 
 def stop(space: Space) -> bool:
     """End it without storing anything."""
-    return bool(
-        Identity.objects.filter(space=space).exclude(bootstrap__isnull=True).update(bootstrap=None)
-    )
+    return _set_state(space, None)
+
+
+def _set_state(space: Space, state: dict | None) -> bool:
+    active = Identity.objects.filter(space=space).exclude(bootstrap__isnull=True)
+    return bool(active.update(bootstrap=state))
 
 
 def is_fresh(space: Space) -> bool:
@@ -177,9 +181,8 @@ def next_step(
     if state is None:
         return None
     count = int(state.get("count", 0)) + 1
-    messages = [*state.get("heard", []), words.short(message, MESSAGE_LENGTH)][
-        -OBSERVED_MESSAGES - 3 :
-    ]
+    messages = [*state.get("heard", []), words.short(message, MESSAGE_LENGTH)]
+    messages = messages[-OBSERVED_MESSAGES - 3 :]
     state = state | {"count": count, "heard": messages}
     if count <= OBSERVED_MESSAGES:
         return Step("observing", "", state)
@@ -188,11 +191,9 @@ def next_step(
         state["profile"] = asdict(profile)
         return Step("checkpoint", render_phrase("checkpoint", profile), state)
     profile = profile_of(state)
-    if count == OBSERVED_MESSAGES + 2:
-        return Step(
-            "boundaries", render_phrase("boundaries", profile), state | {"correction": message}
-        )
-    return Step("complete", render_phrase("complete", profile), state | {"boundaries": message})
+    asks = count == OBSERVED_MESSAGES + 2
+    phase, answers = ("boundaries", "correction") if asks else ("complete", "boundaries")
+    return Step(phase, render_phrase(phase, profile), state | {answers: message})
 
 
 def advance(
@@ -201,9 +202,7 @@ def advance(
     """Store the state of the step; the last one stores what was inferred as preferences."""
     if step.completes:
         return finish(space, state=step.state, by=by, now=now)
-    Identity.objects.filter(space=space).exclude(bootstrap__isnull=True).update(
-        bootstrap=step.state
-    )
+    _set_state(space, step.state)
     return []
 
 
@@ -212,18 +211,15 @@ def finish(
 ) -> list[ChangeResult]:
     """End it and store what was inferred so far; nothing when it was over already.
 
-    Without a person behind it (`by`) this is data for a model, and never in the system role.
+    Unless `by` is a person, the preferences are data for a model and never in the system role.
     """
     state = state or _state(space)
     if state is None or not stop(space):
         return []
     section, values = inferred_preferences(state)
-    given = {"section": section, "by": by, "now": now} | state.get("whom", {})
-    done = [
-        preferences.put(space, key=key, value=value, **given)
-        for key, value in values.items()
-        if value
-    ]
+    options = {"section": section, "by": by, "now": now} | state.get("whom", {})
+    pairs = [(key, value) for key, value in values.items() if value]
+    done = [preferences.put(space, key=key, value=value, **options) for key, value in pairs]
     return [result for result in done if result.changed]
 
 
@@ -232,29 +228,24 @@ def end(space: Space, *, by: str, now: datetime | None = None) -> ChangeResult:
     if _state(space) is None:
         return ChangeResult(None, outcome="unchanged")
     with history.change(by=by, why="the first conversation ends") as context:
-        kept = finish(space, by=by, now=now)
-    if not kept:
-        return ChangeResult(
-            None, reason=_("It is over. Nothing was known yet, so nothing was kept.")
-        )
-    return ChangeResult(None, context.id, count=len(kept))
+        stored = finish(space, by=by, now=now)
+    if not stored:
+        reason = _("It is over. Nothing was known yet, so nothing was kept.")
+        return ChangeResult(None, reason=reason)
+    return ChangeResult(None, context.id, count=len(stored))
 
 
 def inferred_preferences(state: dict) -> tuple[str, dict[str, str]]:
     """Return what would be stored if it ended now: the section and a value for each key."""
-    messages = observed_messages(state)
+    stored = state.get("heard")
+    messages = stored if isinstance(stored, list) else []
+    messages = [message for message in messages if isinstance(message, str)]
     profile = profile_of(state) if "profile" in state else infer(messages)
     phrases = PHRASES[profile.language]
     values = (
         _values(profile, state) if messages or "profile" in state else [""] * len(phrases["keys"])
     )
     return phrases["section"], dict(zip(phrases["keys"], values, strict=True))
-
-
-def observed_messages(state: dict) -> list[str]:
-    stored = state.get("heard")
-    found = stored if isinstance(stored, list) else []
-    return [message for message in found if isinstance(message, str)]
 
 
 def profile_of(state: dict) -> Profile:
@@ -292,61 +283,6 @@ def _state(space: Space) -> dict | None:
     rows = Identity.objects.filter(space=space).values_list("bootstrap", flat=True)
     stored = deepcopy(kept(space, "bootstrap", rows.first))
     return stored if isinstance(stored, dict) else None
-
-
-PHRASES = {
-    "en": {
-        "begin": "Let us get to know each other: just talk to me. After a few messages I say how I"
-        " read you, and you correct me.",
-        "checkpoint": "By the way, this is how I read you so far: {traits}. Is that right, or"
-        " should I be different?",
-        "boundaries": "Thank you. One more thing: is there anything I should never do, or a topic"
-        " I should leave alone?",
-        "complete": "Good, I keep that: {traits}. You can change it at any time, here"
-        " (/bootstrap) or on the Identity page.",
-        "tone": {
-            "casual": "a casual tone",
-            "formal": "a formal tone",
-            "direct": "direct words",
-            "playful": "a playful tone",
-        },
-        "verbosity": {"concise": "short answers", "detailed": "detailed answers"},
-        "language": {"en": "English", "es": "Spanish"},
-        "emoji": {"frequent": "with emoji", "none": "without emoji"},
-        "tech": "you work with {tech}",
-        "keys": "Tone Verbosity Language Emoji Tech Correction Boundaries".split(),
-        # No value of these means that there is nothing to tell, not that it is unknown.
-        "quiet": {"Emoji", "Correction"},
-        "section": "Profile",
-        "nothing": {"no", "nope", "none", "nothing", "no thanks", "all good", "nothing really"},
-        "yes": {"yes", "yep", "yeah", "right", "correct", "that is right", "ok", "exactly"},
-    },
-    "es": {
-        "begin": "Vamos a conocernos: habla conmigo sin más. Tras unos mensajes te digo"
-        " qué impresión me das, y tú me corriges.",
-        "checkpoint": "Por cierto, esta es la impresión que tengo: {traits}. ¿Es así, o debería"
-        " ser de otra manera?",
-        "boundaries": "Gracias. Una cosa más: ¿hay algo que nunca deba hacer, o un tema que deba"
-        " dejar en paz?",
-        "complete": "Bien, lo guardo: {traits}. Puedes cambiarlo cuando quieras, aquí"
-        " (/conoceme) o en la página Identidad.",
-        "tone": {
-            "casual": "un tono informal",
-            "formal": "un tono formal",
-            "direct": "palabras directas",
-            "playful": "un tono juguetón",
-        },
-        "verbosity": {"concise": "respuestas breves", "detailed": "respuestas detalladas"},
-        "language": {"en": "inglés", "es": "español"},
-        "emoji": {"frequent": "con emojis", "none": "sin emojis"},
-        "tech": "trabajas con {tech}",
-        "keys": "Tono Extensión Idioma Emojis Técnica Corrección Límites".split(),
-        "quiet": {"Emojis", "Corrección"},
-        "section": "Perfil",
-        "nothing": {"no", "nada", "ninguno", "ninguna", "no gracias", "todo bien", "nada mas"},
-        "yes": {"si", "correcto", "exacto", "asi es", "vale", "ok", "eso es", "claro"},
-    },
-}
 
 
 def traits(profile: Profile) -> str:

@@ -26,10 +26,10 @@ KEYED = re.compile(r"([^\W_][\w /-]{0,39}):\s+(\S.*)", re.DOTALL)
 
 
 def active(space: Space, *, pairs: Collection[tuple[str, str]] | None = None) -> list[Preference]:
-    """Return those in force: of everybody, or for whoever has these (channel, author id) pairs."""
+    """Return those in force, or of them those for whoever has these (channel, author id) pairs."""
     stored = Preference.objects.filter(space=space, status=Preference.Status.ACTIVE)
-    found = kept(space, "preferences", lambda: list(stored))
-    return [one for one in found if pairs is None or one.holds_for(pairs)]
+    rows = kept(space, "preferences", lambda: list(stored))
+    return [row for row in rows if pairs is None or row.holds_for(pairs)]
 
 
 def is_worded(preference: Preference) -> bool:
@@ -66,34 +66,31 @@ def put(
 ) -> ChangeResult:
     """Store a preference. No machine overwrites what a person worded.
 
-    `whom` (channel, author_id, person) scopes it to one person; without it holds for everybody.
+    `whom` (channel, author_id, person) limits it to one person; else it holds for everybody.
     """
     key, section = text.short(text.one_line(key), 80), text.short(text.one_line(section), 80)
     # An order in the words of a person is what this is for; from anything else it is suspicious.
-    screened = screen(
-        value, single_line=True, ignore=ORDERS if actors.is_person(by) else frozenset()
-    )
+    ignore = ORDERS if actors.is_person(by) else frozenset()
+    screened = screen(value, single_line=True, ignore=ignore)
     if not screened.text or not key:
-        return ChangeResult(
-            None, outcome="empty", reason=_("A preference needs a name and a value.")
-        )
+        reason = _("A preference needs a name and a value.")
+        return ChangeResult(None, outcome="empty", reason=reason)
     if (refusal := rulings.refusal(space, screened.text, now=now)) is not None:
         return refusal
     if screened.reasons and not actors.is_person(by):
-        return notices.set_aside(
-            space, what="preference", text=screened.text, reasons=screened.reasons
-        )
+        reasons = screened.reasons
+        return notices.set_aside(space, what="preference", text=screened.text, reasons=reasons)
     # One writer at a time, so that one name keeps one value.
     Space.objects.select_for_update().get(pk=space.pk)
-    given = {"section": section, "key": key, "value": screened.text}
-    return _save(space, whom=whom, by=by, now=now, **given)
+    wording = {"section": section, "key": key, "value": screened.text}
+    return _save(space, whom=whom, by=by, now=now, **wording)
 
 
 @transaction.atomic
 def reword(
     space: Space, old: Preference | None, *, by: str, now: datetime | None = None, **wording: str
 ) -> ChangeResult:
-    """Replace an old preference by a person's new wording (key, value, section), for whom it is."""
+    """Replace an old preference, of the same person, by new wording (key, value, section)."""
     actors.require_person(by)
     whom = {name: getattr(old, name) for name in WHOM} if old else {}
     with history.change(by=by, why="a preference") as context:
@@ -113,11 +110,8 @@ def as_markdown(preferences: list[Preference]) -> str:
     """Return the preferences as a Markdown file: a list with a heading for each section."""
     parts = []
     for section in dict.fromkeys(preference.section for preference in preferences):
-        lines = [
-            f"- {preference.key}: {preference.value}"
-            for preference in preferences
-            if preference.section == section
-        ]
+        rows = (preference for preference in preferences if preference.section == section)
+        lines = [f"- {row.key}: {row.value}" for row in rows]
         parts.append("\n".join([f"## {section}", *lines] if section else lines))
     return "\n\n".join([HEADING, *parts]) if parts else ""
 
@@ -126,14 +120,13 @@ def _save(
     space: Space, *, section: str, key: str, value: str, whom: dict, by: str, now
 ) -> ChangeResult:
     mine = (whom.get("channel", ""), whom.get("author_id", ""))
-    others = [
-        one
-        for one in active(space)
-        if text.fold(one.key) == text.fold(key) and (one.channel, one.author_id) == mine
+    same = [
+        preference
+        for preference in active(space)
+        if text.fold(preference.key) == text.fold(key)
+        and (preference.channel, preference.author_id) == mine
+        and _same(preference, section, value)
     ]
-    # What was learned is a list; everything else has one value per section.
-    lists = text.fold(key) == LEARNED
-    same = [preference for preference in others if _same(preference, section, value, lists)]
     if same and same[0].value == value:
         return ChangeResult(same[0], outcome="unchanged")
     if same and same[0].sticky and not actors.is_person(by):
@@ -149,7 +142,8 @@ def _save(
     return ChangeResult(row, context.id, outcome="done" if same else "new")
 
 
-def _same(preference: Preference, section: str, value: str, lists: bool) -> bool:
-    if lists:
+def _same(preference: Preference, section: str, value: str) -> bool:
+    # What was learned is a list; everything else has one value per section.
+    if text.fold(preference.key) == LEARNED:
         return text.said_key(preference.value) == text.said_key(value)
     return not section or preference.section == section

@@ -16,7 +16,7 @@ def prompt(
 ) -> str:
     """Return the identity part of the prompt, for whoever has these (channel, author id) pairs.
 
-    What another person wished is left out; a first conversation has no preferences at all.
+    Wishes of other people are left out; a first conversation has no preferences at all.
     """
     parts = [core.read(space), rules_section(rules.active(space, pairs=pairs))]
     if with_preferences:
@@ -27,14 +27,11 @@ def prompt(
 def rules_section(active: list[Rule]) -> str:
     parts = ["## Behavioral Guidelines"] if any(rule.instruction for rule in active) else []
     for category in dict.fromkeys(rule.category for rule in active):
-        lines = [
-            line
-            for rule in active
-            if rule.category == category and rule.instruction
-            for line in _lines(rule)
-        ]
+        rules = (rule for rule in active if rule.category == category and rule.instruction)
+        lines = [line for rule in rules for line in _lines(rule)]
         if lines:
-            parts.append("\n".join([f"### {_heading(category)}", *lines]))
+            heading = " ".join(word.capitalize() for word in category.split("-"))
+            parts.append("\n".join([f"### {heading}", *lines]))
     forbidden = [line for rule in active for line in _forbidden(rule)]
     if forbidden:
         parts.append("\n".join(["## Forbidden Patterns", *forbidden]))
@@ -43,14 +40,10 @@ def rules_section(active: list[Rule]) -> str:
 
 def preferences_section(space: Space, *, pairs: Collection[tuple[str, str]] | None = ()) -> str:
     """Return the preferences that a person worded; others are data, and stand with the memory."""
-    worded = [one for one in preferences.active(space, pairs=pairs) if preferences.is_worded(one)]
+    worded = list(filter(preferences.is_worded, preferences.active(space, pairs=pairs)))
     written = preferences.as_markdown(worded)
     body = written.removeprefix(preferences.HEADING).replace("\n## ", "\n### ").strip()
     return f"## Preferences\n\n{body}" if body else ""
-
-
-def _heading(category: str) -> str:
-    return " ".join(word.capitalize() for word in category.split("-"))
 
 
 def _lines(rule: Rule) -> list[str]:

@@ -47,11 +47,16 @@ class Phrase:
 def find_phrases(reply: str, phrases: list[Phrase]) -> list[Phrase]:
     """Return the phrases that this reply contains, each once, in their order."""
     folded = WHITESPACE.sub(" ", reply[:MAX_REPLY_LENGTH].casefold())
-    return [
-        phrase
-        for phrase in phrases
-        if (_matches_pattern if phrase.pattern else _contains_phrase)(phrase.phrase, folded)
-    ]
+    return [phrase for phrase in phrases if _is_in(phrase, folded)]
+
+
+def _is_in(phrase: Phrase, reply: str) -> bool:
+    if not phrase.pattern:
+        return _contains_phrase(phrase.phrase, reply)
+    try:
+        return bool(_compiled(phrase.phrase).search(reply))
+    except (re2.error, UnicodeEncodeError):
+        return False  # stored before it was checked, or by an import: it forbids nothing
 
 
 def check_pattern(pattern: str) -> None:
@@ -66,20 +71,13 @@ def check_pattern(pattern: str) -> None:
 
 def _contains_phrase(phrase: str, reply: str) -> bool:
     """Tell whether the reply contains the phrase as whole words: "um" is not in "summary"."""
-    wanted = WHITESPACE.sub(" ", phrase.casefold()).strip()
-    if not wanted or wanted not in reply:
+    phrase = WHITESPACE.sub(" ", phrase.casefold()).strip()
+    if not phrase or phrase not in reply:
         return False
     # A border counts beside a letter: an ellipsis may stand anywhere.
-    before = r"(?<!\w)" if re.match(r"\w", wanted) else ""
-    after = r"(?!\w)" if re.search(r"\w$", wanted) else ""
-    return bool(re.search(f"{before}{re.escape(wanted)}{after}", reply))
-
-
-def _matches_pattern(pattern: str, reply: str) -> bool:
-    try:
-        return bool(_compiled(pattern).search(reply))
-    except (re2.error, UnicodeEncodeError):
-        return False  # stored before it was checked, or by an import: it forbids nothing
+    before = r"(?<!\w)" if re.match(r"\w", phrase) else ""
+    after = r"(?!\w)" if re.search(r"\w$", phrase) else ""
+    return bool(re.search(f"{before}{re.escape(phrase)}{after}", reply))
 
 
 @lru_cache(maxsize=512)
@@ -97,22 +95,22 @@ def _error_sentence(error: Exception) -> str:
 
 
 class Invalid(ValueError):
-    """Rules that cannot be read or kept."""
+    """Rules that cannot be read or stored."""
 
 
 def active(space: Space, *, pairs: Collection[tuple[str, str]] | None = None) -> list[Rule]:
     """Return the rules in force: the shipped ones, replaced by the space's own of the same slug.
 
-    Of everybody, or those for whoever has these (channel, author id) pairs.
+    With `pairs` only those for whoever has these (channel, author id) pairs.
     """
     rows = Rule.objects.filter(space=space, status=Rule.Status.ACTIVE)
     own = kept(space, "rules", lambda: list(rows))
     own = [rule for rule in own if pairs is None or rule.holds_for(pairs)]
     names = {rule.slug for rule in own}
     shipped_rules = [Rule(space=space, **rule) for rule in shipped(space.language)]
-    still = [rule for rule in shipped_rules if rule.slug not in names]
+    not_replaced = [rule for rule in shipped_rules if rule.slug not in names]
     # A blank row of a shipped rule's name is how that rule is retired.
-    return still + [rule for rule in own if rule.instruction or rule.forbidden]
+    return not_replaced + [rule for rule in own if rule.instruction or rule.forbidden]
 
 
 @transaction.atomic
@@ -130,7 +128,7 @@ def put(
 ) -> ChangeResult:
     """Add a rule, or replace the one of this slug. Only a person may.
 
-    `whom` (channel, author_id, person) scopes a new one to one person.
+    `whom` (channel, author_id, person) limits a new one to one person.
     """
     actors.require_person(by)
     instruction = redacted(instruction)
@@ -160,9 +158,8 @@ def retire(space: Space, *, slug: str, by: str, now: datetime | None = None) -> 
     rule = Rule.objects.filter(space=space, slug=slug, status=Rule.Status.ACTIVE).first()
     if rule is None:
         return ChangeResult(None, outcome="unchanged")
-    return history_rows.change(
-        rule, by=by, why="retire a rule", now=now, status=Rule.Status.ARCHIVED
-    )
+    archived = Rule.Status.ARCHIVED
+    return history_rows.change(rule, by=by, why="retire a rule", now=now, status=archived)
 
 
 def violations(reply: str, rules: list[Rule]) -> list[Phrase]:
@@ -187,12 +184,16 @@ def read(written: str | dict | list) -> list[dict]:
         written = {"rules": written}
     if not isinstance(written, dict):
         raise Invalid(_("Rules are a JSON object or a list."))
-    rules = [_rule(item) for item in _dicts(written.get("rules"))]
-    rules += [_rule(item) for item in _dicts(written.get("behavioral"))]
+    items = [*_list(written.get("rules")), *_list(written.get("behavioral"))]
+    rules = [_rule(item) for item in items if isinstance(item, dict)]
     loose = [item for item in _list(written.get("forbidden")) if item]
     if loose:
         rules.append({"slug": "forbidden", "category": "general", "forbidden": _forbidden(loose)})
-    return [_numbered(item, n) for n, item in enumerate(rules[:MAX_RULES], 1) if _has_content(item)]
+    return [
+        _numbered(rule, n)
+        for n, rule in enumerate(rules[:MAX_RULES], 1)
+        if rule.get("instruction") or rule.get("forbidden")
+    ]
 
 
 def as_json(rules: list[Rule]) -> dict:
@@ -222,11 +223,8 @@ def shipped(language: str) -> list[dict]:
 
 def _put(space: Space, slug: str, values: dict, by: str, now: datetime | None) -> ChangeResult:
     slug = text.short(text.one_line(slug), 80)
-    rule = (
-        Rule.objects.select_for_update()
-        .filter(space=space, slug=slug, status=Rule.Status.ACTIVE)
-        .first()
-    )
+    active = Rule.objects.filter(space=space, slug=slug, status=Rule.Status.ACTIVE)
+    rule = active.select_for_update().first()
     if rule and all(getattr(rule, name) == value for name, value in values.items()):
         return ChangeResult(rule, outcome="unchanged")
     outcome = "done" if rule else "new"
@@ -262,42 +260,36 @@ def _rule(item: dict) -> dict:
 
 def _numbered(rule: dict, n: int) -> dict:
     slug = rule["slug"] or _slug(rule.get("instruction", "")) or f"rule-{n}"
-    return (
-        {"instruction": "", "examples": [], "forbidden": [], "position": n} | rule | {"slug": slug}
-    )
-
-
-def _has_content(rule: dict) -> bool:
-    return bool(rule.get("instruction") or rule.get("forbidden"))
+    empty = {"instruction": "", "examples": [], "forbidden": []}
+    return empty | {"position": n} | rule | {"slug": slug}
 
 
 def _examples(items: list) -> list:
-    kept = []
+    examples = []
     for item in items:
         if isinstance(item, dict):
             good = _text(item.get("good") or item.get("assistant"))
             pairs = {"user": _text(item.get("user")), "good": good, "bad": _text(item.get("bad"))}
-            kept.append({name: value for name, value in pairs.items() if value})
-        elif _text(item):
-            kept.append(_text(item))
-    return [item for item in kept if item][:20]
+            examples.append({name: value for name, value in pairs.items() if value})
+        else:
+            examples.append(_text(item))
+    return [example for example in examples if example][:20]
 
 
 def _forbidden(items: list) -> list[dict]:
     """Read phrases given as strings or objects; patterns only where they are marked as such."""
-    kept = []
+    phrases = []
     for item in items:
         item = item if isinstance(item, dict) else {"phrase": item}
-        phrase = _text(
-            item.get("phrase") or (item.get("pattern") if item.get("pattern") is not True else "")
-        )
+        # `pattern` is a phrase or, as true, the mark of a regular expression.
+        phrase = _text(item.get("phrase") or item.get("pattern"))
         regex = item.get("pattern") is True or bool(item.get("regex"))
         if not phrase:
             continue
         if regex:
             check_pattern(phrase)
-        kept.append({"phrase": phrase, "reason": _text(item.get("reason")), "pattern": regex})
-    return kept[:MAX_RULES]
+        phrases.append({"phrase": phrase, "reason": _text(item.get("reason")), "pattern": regex})
+    return phrases[:MAX_RULES]
 
 
 def _text(value: object) -> str:
@@ -306,10 +298,6 @@ def _text(value: object) -> str:
 
 def _list(value: object) -> list:
     return value if isinstance(value, list) else []
-
-
-def _dicts(value: object) -> list[dict]:
-    return [item for item in _list(value) if isinstance(item, dict)]
 
 
 def _slug(instruction: str) -> str:
