@@ -1,7 +1,6 @@
 """Change many facts at once, as one change in history, so that one undo reverts all of them.
 
-Only people do this; the pages choose the rows. A fact that would duplicate another live one is
-left as it is and counted.
+Only people may. A fact that would duplicate another live one is left as it is and counted.
 """
 
 from dataclasses import dataclass
@@ -82,16 +81,16 @@ def retag(space: Space, pks: list[int], *, by: str, subject: str) -> BulkResult:
 def tag(space: Space, pks: list[int], *, by: str, tags: str, off: bool = False) -> BulkResult:
     """Put these tags, separated by commas, on each of them, or take them off."""
     _check(pks, MAX_FACTS, by=by)
-    words = facts.read_tags(tags)
-    if not words:
+    named = facts.read_tags(tags)
+    if not named:
         raise facts.Invalid(_("Write the tags, separated by commas."))
     rows = list(Fact.objects.filter(space=space, pk__in=pks).order_by("pk").select_for_update())
     changed = []
     for fact in rows:
-        left = [one for one in fact.tags if one not in words]
-        wanted = left if off else [*fact.tags, *(one for one in words if one not in fact.tags)]
-        if wanted != fact.tags:
-            fact.tags, fact.updated_at = wanted[: facts.MAX_TAGS], timezone.now()
+        others = [tag for tag in fact.tags if tag not in named]
+        new_tags = others if off else list(dict.fromkeys([*fact.tags, *named]))
+        if new_tags != fact.tags:
+            fact.tags, fact.updated_at = new_tags[: facts.MAX_TAGS], timezone.now()
             changed.append(fact)
     with history.change(by=by, why="tag") as context:
         Fact.objects.bulk_update(changed, ["tags", "updated_at"], batch_size=500)
@@ -127,33 +126,30 @@ def merge(space: Space, pks: list[int], *, by: str, keep: int | None = None) -> 
         # What rests on it goes along: the words of one chat must not be read in another.
         raise facts.Invalid(_("Facts of different chats cannot be merged. Move them first."))
     # What a person worded or pinned, then the most confident, then the newest.
-    named = ("sticky", "pinned", "confidence", "last_seen_at")
-    best = max(chosen, key=attrgetter(*named))
-    kept = next((fact for fact in chosen if fact.pk == keep), best)
-    others = [fact for fact in chosen if fact.pk != kept.pk]
+    best = max(chosen, key=attrgetter("sticky", "pinned", "confidence", "last_seen_at"))
+    survivor = next((fact for fact in chosen if fact.pk == keep), best)
+    others = [fact for fact in chosen if fact.pk != survivor.pk]
     with history.change(by=by, why="merge") as context:
         for fact in others:
-            facts.supersede(fact, by=by, new=kept)
-        facts.revise(kept, by=by, **merged_values(kept, others))
+            facts.supersede(fact, by=by, new=survivor)
+        facts.revise(survivor, by=by, **merged_values(survivor, others))
     jobs.ask_golden(space.pk, "merge")
     return BulkResult(len(chosen), change_id=context.id)
 
 
-def merged_values(kept: Fact, others: list[Fact]) -> dict:
-    rests_on = [
-        {
-            "fact": fact.pk,
-            "message": fact.message_id,
-            "episode": fact.episode_id,
-            "quote": fact.quote or fact.text,
-        }
+def merged_values(survivor: Fact, others: list[Fact]) -> dict:
+    facts_merged = [survivor, *others]
+    names = {"fact": "pk", "message": "message_id", "episode": "episode_id"}
+    sources = [
+        {name: getattr(fact, field) for name, field in names.items()}
+        | {"quote": fact.quote or fact.text}
         for fact in others
     ]
     return {
-        "confidence": max(fact.confidence for fact in (kept, *others)),
-        "times_seen": sum(fact.times_seen for fact in (kept, *others)),
-        "pinned": any(fact.pinned for fact in (kept, *others)),
-        "evidence": [*kept.evidence, *(e for fact in others for e in fact.evidence), *rests_on],
+        "confidence": max(fact.confidence for fact in facts_merged),
+        "times_seen": sum(fact.times_seen for fact in facts_merged),
+        "pinned": any(fact.pinned for fact in facts_merged),
+        "evidence": [*(entry for fact in facts_merged for entry in fact.evidence), *sources],
     }
 
 
@@ -171,13 +167,14 @@ def _set(
     rows = Fact.objects.filter(space=space, pk__in=pks)
     rows = rows.filter(status__in=of) if of else rows
     # In one order, so that two people who pick the same rows wait for each other.
-    asked = {name: value for name, value in values.items() if name not in ("sticky", "trashed_at")}
-    chosen = list(rows.exclude(**asked).order_by("pk").select_for_update(of=("self",)))
+    same = {name: value for name, value in values.items() if name not in ("sticky", "trashed_at")}
+    chosen = list(rows.exclude(**same).order_by("pk").select_for_update(of=("self",)))
     duplicates = _duplicates(space, chosen, values)
-    wanted = Fact.objects.filter(pk__in=[fact.pk for fact in chosen if fact.pk not in duplicates])
+    writable = [fact.pk for fact in chosen if fact.pk not in duplicates]
     try:
         with history.change(by=by, why=why) as context, transaction.atomic():
-            count = wanted.update(**values, updated_at=timezone.now())
+            rows = Fact.objects.filter(pk__in=writable)
+            count = rows.update(**values, updated_at=timezone.now())
     except IntegrityError as error:  # one of them was remembered just now
         raise DuplicateFact(None) from error
     return BulkResult(count, len(duplicates), context.id if count else None)
@@ -193,18 +190,14 @@ def _duplicates(space: Space, rows: list[Fact], values: dict) -> set[int]:
     """Return the ids that after the change would say the same as another live fact."""
     if not {"status", "subject", "chat"} & values.keys():
         return set()
-    away = values.get("status", Status.ACTIVE) != Status.ACTIVE
-    staying = [row for row in rows if "status" in values or row.status == Status.ACTIVE]
-    if away or not staying:
+    if values.get("status", Status.ACTIVE) != Status.ACTIVE:
         return set()
-    others = Fact.objects.live().filter(space=space, said_key__in={row.said_key for row in staying})
-    taken = set(
-        others.exclude(pk__in=[row.pk for row in staying]).values_list(
-            "chat_id", "subject", "said_key"
-        )
-    )
+    live = [row for row in rows if "status" in values or row.status == Status.ACTIVE]
+    others = Fact.objects.live().filter(space=space, said_key__in={row.said_key for row in live})
+    others = others.exclude(pk__in=[row.pk for row in live])
+    taken = set(others.values_list("chat_id", "subject", "said_key"))
     duplicates = set()
-    for row in staying:
+    for row in live:
         chat = getattr(values["chat"], "pk", None) if "chat" in values else row.chat_id
         key = (chat, values.get("subject", row.subject), row.said_key)
         if key in taken:

@@ -1,7 +1,7 @@
-"""Plans that are said in the chat at their time: once, or again and again.
+"""Remind the chat of a plan at its time: once, or again and again.
 
-A plan is a fact like any other; its Reminder only says when and where. Whatever takes the fact
-back (undo, forget, quarantine) silences it, and whatever brings it back lets it speak again.
+A plan is a fact like any other; its Reminder only says when and where. What takes the fact back
+(undo, forget, quarantine) silences the reminder, and what restores the fact brings it back.
 """
 
 import re
@@ -23,18 +23,20 @@ from memory.models import Chat, Fact, Message, Reminder
 from memory.spaces.chat_links import hears_the_space
 from memory.text.normalise import fold
 
-# A day without an hour; what is said so much later says so; what is older is not said any more.
+# The hour of a plan that names only a part of the day, or none.
 MORNING, AFTERNOON, EVENING = time(9), time(16), time(20)
-LATE, TOO_LATE = timedelta(minutes=5), timedelta(days=7)
-MOST_LISTED, FARTHEST_DAYS = 20, 366
-WEEK = {
-    name: day
-    for day, names in enumerate(
-        ("monday lunes", "tuesday martes", "wednesday miercoles", "thursday jueves",
-         "friday viernes", "saturday sabado", "sunday domingo")
-    )
-    for name in names.split()
-}  # fmt: skip
+# A reminder that comes later than this says so.
+LATE = timedelta(minutes=5)
+# A reminder that is older than this is dropped.
+TOO_LATE = timedelta(days=7)
+MAX_LISTED = 20
+MAX_DAYS_AHEAD = 366
+_WEEK = (
+    "monday lunes|tuesday martes|wednesday miercoles|thursday jueves|friday viernes"
+    "|saturday sabado|sunday domingo"
+)
+WEEK = {name: day for day, names in enumerate(_WEEK.split("|")) for name in names.split()}
+# Values of Reminder.every.
 DAILY, WORKDAYS, MONTHLY = "0123456", "01234", "m"
 _DAY = rf"(?:{'|'.join(WEEK)})s?"
 _AGAIN = r"(?:every|each|cada|todos\s+los|todas\s+las)"
@@ -63,7 +65,7 @@ _FOR = re.compile(r"^(?:for|para)\s+", re.I)
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be said, when first, and how it comes again (see Reminder.every)."""
+    """The words of a reminder, its first time, and how it repeats (see Reminder.every)."""
 
     text: str
     at: datetime
@@ -71,7 +73,7 @@ class Plan:
 
 
 def read(words: str, *, said_at: datetime, language: str) -> Plan | None:
-    """Read what is to be said and when; None when no time to come is named.
+    """Read a plan and its time; None when the words name no time in the future.
 
     `said_at` carries the zone of the space.
     """
@@ -80,12 +82,9 @@ def read(words: str, *, said_at: datetime, language: str) -> Plan | None:
     plain = fold(text)
     same_length = len(plain) == len(text)
     for pattern, time_of in ((_SOON, _soon), (_EACH, _again)):
-        if (
-            (hit := pattern.search(plain))
-            and same_length
-            and (found := time_of(hit, plain, said_at))
-        ):
-            at, every, spans = found
+        hit = pattern.search(plain) if same_length else None
+        if hit and (result := time_of(hit, plain, said_at)):
+            at, every, spans = result
             return Plan(_reworded(text, spans), at, every)
     for when in resolve(text, said_at=said_at, language=language, lean="future"):
         if at := _moment(when, text, said_at):
@@ -98,18 +97,16 @@ def read(words: str, *, said_at: datetime, language: str) -> Plan | None:
 
 
 def _today(hour: str, said_at: datetime) -> list[When]:
-    """An hour that stands alone ("at 9") is read as one of today."""
-    return [one for one in resolve(f"today {hour}", said_at=said_at, language="") if one.time]
+    """Read an hour that stands alone ("at 9") as one of today."""
+    return [when for when in resolve(f"today {hour}", said_at=said_at, language="") if when.time]
 
 
 def _soon(hit: re.Match, plain: str, said_at: datetime) -> tuple | None:
-    number = 0.5 if hit["half"] else _number(hit["n"]) + (0.5 if hit["more"] else 0)
+    digits = hit["n"] or ""
+    whole = int(digits) if digits.isdigit() else NUMBERS.get(digits, 1)
+    number = 0.5 if hit["half"] else whole + (0.5 if hit["more"] else 0)
     minutes = number * (1 if (hit["unit"] or "").startswith("min") else 60)
     return said_at + timedelta(minutes=minutes), "", [hit.span()]
-
-
-def _number(said: str) -> float:
-    return int(said) if said.isdigit() else NUMBERS.get(said, 1)
 
 
 def _again(hit: re.Match, plain: str, said_at: datetime) -> tuple | None:
@@ -123,21 +120,21 @@ def _again(hit: re.Match, plain: str, said_at: datetime) -> tuple | None:
     else:
         every = WORKDAYS if hit["work"] else DAILY
     hour = _HOUR.search(plain)
-    told = [one.time for one in _today(hour[0], said_at) if one.time] if hour else []
-    at = told[0] if told else _usual(hit["part"] or "")
+    times = [when.time for when in _today(hour[0], said_at) if when.time] if hour else []
+    at = times[0] if times else _usual(hit["part"] or "")
     spans = [hit.span(), *([hour.span()] if hour else [])]
     return after(said_at, every=every, at=at), every, spans
 
 
 def _usual(words: str) -> time:
-    """The hour of a day, or of the part of it that is named, without one."""
+    """Return the usual hour of the part of the day that is named, or of the morning."""
     if re.search(r"\b(?:evening|night|tonight|noche)", fold(words)):
         return EVENING
     return AFTERNOON if re.search(r"\b(?:afternoon|tarde)", fold(words)) else MORNING
 
 
 def _moment(when: When, text: str, said_at: datetime) -> datetime | None:
-    """The moment that is named, if it is still to come."""
+    """Return the moment that is named, if it is in the future."""
     if when.kind == "every" or when.first is None or when.precision not in ("day", "week"):
         return None
     hour = when.time or _usual(text[when.start : when.end])
@@ -146,14 +143,14 @@ def _moment(when: When, text: str, said_at: datetime) -> datetime | None:
         # "At 9", said at noon, is tonight; "at 14:00", said at 15:00, is tomorrow; "today" is soon.
         later = [at + timedelta(hours=12)] if when.time and when.time.hour < 12 else []
         later += [] if when.dated else [at + timedelta(days=1)]
-        at = next((one for one in later if one > said_at), at)
+        at = next((moment for moment in later if moment > said_at), at)
         if when.dated and when.time is None:
             at = said_at + timedelta(hours=1)
     return at if at > said_at else None
 
 
 def _reworded(text: str, spans: list[tuple[int, int]]) -> str:
-    """The words with a leading time put behind them: "on Friday at 9 to call Marta"."""
+    """Return the words with a leading time moved to the end: "on Friday at 9 to call Marta"."""
     spans = sorted(spans)
     start, end = spans[0][0], spans[-1][1]
     if _LEFTOVER.sub("", text[:start]).strip(" ,") or not text[end:].strip(" .,!"):
@@ -162,19 +159,18 @@ def _reworded(text: str, spans: list[tuple[int, int]]) -> str:
     return _capital(f"{rest} {_FOR.sub('', text[start:end]).strip(' ,')}")
 
 
-def _capital(said: str) -> str:
-    return said[:1].upper() + said[1:]
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def after(moment: datetime, *, every: str, at: time) -> datetime:
-    """The first time after the moment at which it comes again, by the clock of its zone."""
-    day = moment.date()
-    for shift in range(FARTHEST_DAYS):
-        one = day + timedelta(days=shift)
-        found = datetime.combine(one, at, moment.tzinfo)
-        if found > moment and _falls_on(one, every):
-            return found
-    return moment + timedelta(days=FARTHEST_DAYS)
+    """Return its next time after the moment, by the clock of its zone."""
+    for shift in range(MAX_DAYS_AHEAD):
+        day = moment.date() + timedelta(days=shift)
+        next_at = datetime.combine(day, at, moment.tzinfo)
+        if next_at > moment and _falls_on(day, every):
+            return next_at
+    return moment + timedelta(days=MAX_DAYS_AHEAD)
 
 
 def _falls_on(day: date, every: str) -> bool:
@@ -186,7 +182,7 @@ def _falls_on(day: date, every: str) -> bool:
 
 @transaction.atomic
 def schedule(fact: Fact, plan: Plan, *, chat: Chat, by: str, now: datetime) -> Reminder | None:
-    """Have the plan said in the chat; a message that named it twice is heard once."""
+    """Set a reminder in the chat; None when the message has another for the same time."""
     zone = fact.space.zone
     at = plan.at.replace(tzinfo=zone) if is_naive(plan.at) else plan.at.astimezone(zone)
     twins = Reminder.objects.filter(fact__message=fact.message_id, next_at=at)
@@ -195,41 +191,41 @@ def schedule(fact: Fact, plan: Plan, *, chat: Chat, by: str, now: datetime) -> R
     if not plan.every and fact.occurs_at != at and fact.status == Fact.Status.ACTIVE:
         with history.change(by=by, why="note a plan"):
             rows.save(fact, now=now, occurs_at=at, occurs_until=None)
-    told = {"space": fact.space, "chat": chat, "next_at": at, "every": plan.every}
-    return Reminder.objects.update_or_create(fact=fact, defaults=told | {"said_at": None})[0]
+    values = {"space": fact.space, "chat": chat, "next_at": at, "every": plan.every}
+    return Reminder.objects.update_or_create(fact=fact, defaults=values | {"said_at": None})[0]
 
 
 def due(*, now: datetime) -> QuerySet[Reminder]:
-    """What is to be said now, oldest first."""
+    """Return the reminders whose time has come, oldest first."""
     waiting = Reminder.objects.filter(next_at__lte=now, fact__status=Fact.Status.ACTIVE)
     return waiting.select_related("fact", "chat__space").order_by("next_at", "pk")
 
 
 @transaction.atomic
 def take(reminder: Reminder, *, now: datetime) -> datetime | None:
-    """Claim it: return the time it was for and set the next; None when there is nothing to say."""
+    """Claim it and set its next time; return the time it was for, or None for nothing to say."""
     row = Reminder.objects.select_for_update(of=("self",)).filter(pk=reminder.pk).first()
     if row is None or row.next_at is None or row.next_at > now:
         return None
     zone = reminder.space.zone
     was, row.next_at, row.said_at = row.next_at.astimezone(zone), None, now
     if row.every:
-        # By the clock of the space, also when that is put forward or back.
-        again = partial(after, every=row.every, at=was.time())
-        row.next_at = again(now.astimezone(zone))
-        # Of several that were missed the last one is told.
-        while (then := again(was)) <= now:
-            was = then
+        # By the clock of the space, also when that changes to or from summer time.
+        next_after = partial(after, every=row.every, at=was.time())
+        row.next_at = next_after(now.astimezone(zone))
+        # Of several that were missed only the last one counts.
+        while (later := next_after(was)) <= now:
+            was = later
     row.save(update_fields=["next_at", "said_at"])
     return was if now - was <= TOO_LATE else None
 
 
 def upcoming(chat: Chat, *, now: datetime) -> list[Fact]:
-    """The plans that this chat may know and that are still to come, the next one first."""
+    """Return the future plans that this chat may know, the next one first."""
     ahead = Q(occurs_at__gte=now, reminder=None) | Q(reminder__next_at__gte=now)
     plans = Fact.objects.in_scope(chat).live().filter(ahead).select_related("reminder", "space")
     plans = plans if hears_the_space(chat) else plans.filter(chat=chat)
-    return sorted(plans[:200], key=_when)[:MOST_LISTED]
+    return sorted(plans[:200], key=_when)[:MAX_LISTED]
 
 
 def _when(fact: Fact) -> datetime:
@@ -240,17 +236,17 @@ def _when(fact: Fact) -> datetime:
 
 
 def when_words(fact: Fact) -> str:
-    """Its next time by the clock of the space, in the language that is spoken."""
+    """Return its next time by the clock of the space, in the active language."""
     return date_format(_when(fact).astimezone(fact.space.zone), "D j M, H:i")
 
 
 def bare(fact: Fact) -> str:
-    """Its words without the time, which is now: "Call Marta"."""
+    """Return its words without the time, which is now: "Call Marta"."""
     said_at = fact.created_at.astimezone(fact.space.zone)
     text, plain = fact.text, fold(fact.text)
     spans = [(when.start, when.end) for when in resolve(text, said_at=said_at, language="")]
     if len(plain) == len(text):
-        spans += [hit.span() for one in (_SOON, _EACH) for hit in one.finditer(plain)]
+        spans += [hit.span() for pattern in (_SOON, _EACH) for hit in pattern.finditer(plain)]
     for start, end in sorted(spans, reverse=True):
         text = text[:start] + text[end:]
     left = " ".join(text.split()).strip(" ,.;")

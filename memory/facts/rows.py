@@ -141,7 +141,7 @@ def insert_or_strengthen(fact: Fact, *, by: str, change_id: UUID) -> ChangeResul
 def save(fact: Fact, *, now: datetime | None = None, **values: Any) -> None:
     """Write these fields of a locked row."""
     values["updated_at"] = now or timezone.now()
-    if lasting.TOLD_BY & values.keys():
+    if lasting.DECIDING_FIELDS & values.keys():
         values["lasts"] = lasting.kind_of(fact, **values)
     before = {name: getattr(fact, name) for name in values}
     for name, value in values.items():

@@ -32,6 +32,11 @@ def read(file: Path, *, pieces: Mapping[str, str] | None = None) -> list[tuple[s
     return rules
 
 
+def patterns(file: Path) -> dict[str, re.Pattern]:
+    """Return the rules of a file of our own, for ordinary text, by their names."""
+    return {name: re.compile(pattern) for name, pattern in read(file)}
+
+
 def linear(pattern: str) -> object:
     """Compiled for hostile text: matches UTF-8 bytes in time linear to their number."""
     return re2.compile(_marked(pattern), _options())
