@@ -30,7 +30,7 @@ from memory.llm.choose import Choice, choose
 from memory.llm.request import BudgetSpent, ProviderError
 from memory.models import Chat, Fact, Message, Notice, OutboxItem
 from memory.models.prepared import prepared, prepared_update
-from memory.models.space import ask_again, one_turn, tell
+from memory.models.space import clear_turn_cache, one_turn, store_for_turn
 
 UNANSWERED = "unanswered"
 log = logging.getLogger(__name__)
@@ -199,7 +199,7 @@ def _run_command(chat: Chat, message: Message, *, now: datetime) -> None:
 @one_turn()
 def _reply(chat: Chat, group: list[Message], *, now: datetime) -> None:
     for name, row in (("note", "working_note"), ("summary", "summary")):
-        tell((name, chat.pk), getattr(chat, row, None))
+        store_for_turn((name, chat.pk), getattr(chat, row, None))
     try:
         replies.read_now(chat, group, now=now)
         thought = replies.think(chat, group, now=now)
@@ -214,7 +214,7 @@ def _reply(chat: Chat, group: list[Message], *, now: datetime) -> None:
             if attempt == MAX_COMMIT_ATTEMPTS or not isinstance(error.__cause__, DeadlockDetected):
                 raise
             log.warning("crossed with another reply")
-            ask_again()
+            clear_turn_cache()
 
 
 @transaction.atomic

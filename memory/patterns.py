@@ -26,7 +26,7 @@ from memory.history import actors, rows
 from memory.history import changes as history
 from memory.history.changes import ChangeResult
 from memory.models import Chat, Pattern, Space
-from memory.models.space import in_turn, kept
+from memory.models.space import get_or_load, in_turn
 from memory.text import normalise as text
 
 SEPARATORS = re.compile(r"[\s+,]+")
@@ -104,7 +104,7 @@ def match(
     """
     folded = f" {' '.join(_words(text))} "
     live = Pattern.objects.live()
-    has_none = in_turn() and not kept(space, "patterns", live.filter(space=space).exists)
+    has_none = in_turn() and not get_or_load(space, "patterns", live.filter(space=space).exists)
     if not folded.strip() or has_none:
         return []
     matches = []

@@ -14,7 +14,7 @@ from memory.history import changes as history
 from memory.history.changes import ChangeResult
 from memory.models import Fact, Ruling, Space
 from memory.models.prepared import prepared
-from memory.models.space import in_turn, kept
+from memory.models.space import get_or_load, in_turn
 from memory.text import normalise as text
 from memory.vectors import likeness
 
@@ -82,7 +82,7 @@ def lift(ruling: Ruling, *, by: str) -> ChangeResult:
 def forbidding_rulings(space: Space) -> list[Ruling]:
     """Return the rulings that forbidden() checks, for callers that check several texts."""
     kind = Ruling.Kind.NEVER_REMEMBER
-    return kept(space, "forbidding rulings", lambda: _in_order(space=space.pk, kind=kind))
+    return get_or_load(space, "forbidding rulings", lambda: _in_order(space=space.pk, kind=kind))
 
 
 @prepared(space="bigint")
@@ -150,7 +150,7 @@ def _in_force(space: Space, kind: str) -> models.QuerySet:
 
 def _has_none(space: Space, kind: str) -> bool:
     """Whether the turn knows already that there is none, as in most spaces."""
-    return in_turn() and not kept(space, f"rulings {kind}", _active(space, kind).exists)
+    return in_turn() and not get_or_load(space, f"rulings {kind}", _active(space, kind).exists)
 
 
 def _active(space: Any, kind: str) -> models.QuerySet:

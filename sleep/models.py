@@ -38,7 +38,7 @@ class SentenceField(ContentField):
     """Words of people as they are, or a sentence of ours in the reader's language."""
 
     def from_db_value(self, value, expression, connection):
-        return shown(self.opened(value))
+        return shown(self.decrypt(value))
 
 
 class Night(Content):

@@ -7,11 +7,11 @@ from memory.vectors import store as embeddings
 
 KEPT = (
     embeddings._cache,
-    encryption._known,
+    encryption._caches,
     keywords._cache,
     pricing._ratios,
     judge._kept,
-    space._kept,
+    space._space_cache,
 )
 
 

@@ -32,7 +32,7 @@ from memory.history import changes as history
 from memory.history.changes import ChangeResult
 from memory.models import Chat, Fact, Message, Space, encryption
 from memory.models.prepared import prepared, save_fields
-from memory.models.space import ask_again
+from memory.models.space import clear_turn_cache
 from memory.spaces.chat_links import said_by_same
 from memory.text import normalise as text
 from memory.vectors import likeness
@@ -114,7 +114,7 @@ def read(rows: Iterable[Message], *, within: float | None = None, **how: Any) ->
             break
         except Exception as error:
             log.exception("message %s could not be ingested", message.pk)
-            ask_again()
+            clear_turn_cache()
             _note_failure(message, error, now=how.get("now"))
     return done
 
@@ -141,7 +141,7 @@ def ingest(
         raise
     except Exception:
         # One of the facts may be at fault: now each by itself, so that the others are kept.
-        ask_again()
+        clear_turn_cache()
         return _learn(message, candidates, journal, place=place, now=now, apart=True)
 
 
@@ -482,7 +482,7 @@ def _times(message: Message, candidate: Candidate, words: str) -> dict[str, date
 def _find_known(message: Message, candidate: Candidate) -> Fact | None:
     """Return what this chat knows already that says the same, in these words or others."""
     here = {"space": message.space_id, "chat": message.chat_id}
-    said_keys = encryption.forms(text.said_key(candidate.text))
+    said_keys = encryption.stored_forms(text.said_key(candidate.text))
     same = next(iter(_same_words(**here, said_keys=said_keys)), None)
     if not same and candidate.remind:
         # The model noted it by a tool before it was read here.

@@ -209,7 +209,7 @@ def _find_existing(fact: Fact) -> Fact | None:
         space=fact.space_id,
         chat=fact.chat_id,
         subject=fact.subject,
-        said_keys=encryption.forms(fact.said_key),
+        said_keys=encryption.stored_forms(fact.said_key),
     )
     ranks: list[str] = [Status.ACTIVE, Status.QUARANTINED, Status.ARCHIVED, Status.TRASHED]
     candidates = [row for row in same if row.status in ranks]

@@ -20,7 +20,7 @@ from memory.history import changes as history
 from memory.history.changes import ChangeResult
 from memory.identity import preferences
 from memory.models import Identity, Space
-from memory.models.space import kept
+from memory.models.space import get_or_load
 from memory.text import normalise as words
 
 CHOICES = {
@@ -281,7 +281,7 @@ def _answer_unless(answer: str, empty: set[str]) -> str:
 
 def _state(space: Space) -> dict | None:
     rows = Identity.objects.filter(space=space).values_list("bootstrap", flat=True)
-    stored = deepcopy(kept(space, "bootstrap", rows.first))
+    stored = deepcopy(get_or_load(space, "bootstrap", rows.first))
     return stored if isinstance(stored, dict) else None
 
 

@@ -10,7 +10,7 @@ from memory.guards.screening import redacted
 from memory.history import actors, audit, rows
 from memory.history.changes import ChangeResult
 from memory.models import Identity, Space
-from memory.models.space import kept
+from memory.models.space import get_or_load
 
 SHIPPED = Path(__file__).parent / "shipped"
 
@@ -18,7 +18,7 @@ SHIPPED = Path(__file__).parent / "shipped"
 def read(space: Space) -> str:
     """Return the core of the space, or the shipped one in its language."""
     own = Identity.objects.filter(space=space).values_list("core", flat=True)
-    return (kept(space, "core", own.first) or "").strip() or shipped(space.language)
+    return (get_or_load(space, "core", own.first) or "").strip() or shipped(space.language)
 
 
 @transaction.atomic

@@ -15,7 +15,7 @@ from memory.history import actors, rows
 from memory.history import changes as history
 from memory.history.changes import ChangeResult
 from memory.models import Preference, Space
-from memory.models.space import kept
+from memory.models.space import get_or_load
 from memory.text import normalise as text
 
 HEADING = "# User Preferences"
@@ -28,7 +28,7 @@ KEYED = re.compile(r"([^\W_][\w /-]{0,39}):\s+(\S.*)", re.DOTALL)
 def active(space: Space, *, pairs: Collection[tuple[str, str]] | None = None) -> list[Preference]:
     """Return those in force, or of them those for whoever has these (channel, author id) pairs."""
     stored = Preference.objects.filter(space=space, status=Preference.Status.ACTIVE)
-    rows = kept(space, "preferences", lambda: list(stored))
+    rows = get_or_load(space, "preferences", lambda: list(stored))
     return [row for row in rows if pairs is None or row.holds_for(pairs)]
 
 

@@ -21,7 +21,7 @@ from memory.history import rows as history_rows
 from memory.history.changes import ChangeResult
 from memory.identity.core import SHIPPED
 from memory.models import Rule, Space
-from memory.models.space import kept
+from memory.models.space import get_or_load
 from memory.text import normalise as text
 
 MAX_RULES = 200
@@ -104,7 +104,7 @@ def active(space: Space, *, pairs: Collection[tuple[str, str]] | None = None) ->
     With `pairs` only those for whoever has these (channel, author id) pairs.
     """
     rows = Rule.objects.filter(space=space, status=Rule.Status.ACTIVE)
-    own = kept(space, "rules", lambda: list(rows))
+    own = get_or_load(space, "rules", lambda: list(rows))
     own = [rule for rule in own if pairs is None or rule.holds_for(pairs)]
     names = {rule.slug for rule in own}
     shipped_rules = [Rule(space=space, **rule) for rule in shipped(space.language)]

@@ -1,7 +1,7 @@
-"""Columns that hold people's words: encrypted in a space that is, plain in any other.
+"""Columns that hold people's words: encrypted in an encrypted space, plain in any other.
 
-A field encrypts what is saved (the row knows its space) and opens what is read, also in values().
-The queryset does the same for update() and bulk_update(), which know no row.
+A field encrypts what is saved (the row knows its space) and decrypts what is read, also in
+values(). The queryset does the same for update() and bulk_update(), which know no row.
 """
 
 import re
@@ -25,83 +25,86 @@ from django.db.models.lookups import Exact, In
 from memory.models import encryption
 from memory.models.encryption import PREFIX, DataKey
 
-# So many rows of a space are opened to look for words in them.
-MOST_SCANNED = 20_000
-# Inside JSON: our own marks, and names by which rows are found. They stay plain.
-CLEAR = {
-    *("outcome", "kind", "category", "type", "changes", "mode", "language", "heard_as"),
-    *("by", "subject", "said_by", "status", "import", "change", "chat", "channel", "author_id"),
-}
-# Beside these, by column: why a line of the journal was left, in a word of ours.
-CLEAR_IN = {"journal": {"reason"}}
+# How many rows of a space are decrypted to search for words in them.
+MAX_SCANNED = 20_000
+# Keys of JSON whose values stay plain: our own marks, and names by which rows are found.
+PLAIN_KEYS = set(
+    "outcome kind category type changes mode language heard_as by subject said_by status import"
+    " change chat channel author_id".split()
+)
+# Further ones of a column: the reason of a line of the journal is a word of ours.
+PLAIN_KEYS_OF = {"journal": {"reason"}}
 
 
 class ContentMixin:
-    """What the fields share: how a value is stored under a key, and how it is opened."""
+    """What the fields share: how a value is encrypted under a key, and decrypted."""
 
-    def stored(self, value: Any, key: DataKey | None) -> Any:
+    def encrypt(self, value: Any, key: DataKey | None) -> Any:
         return encryption.encrypt(value, key) if isinstance(value, str) else value
 
-    def opened(self, value: Any) -> Any:
+    def decrypt(self, value: Any) -> Any:
         return encryption.decrypt(value)
 
     def pre_save(self, model_instance: Any, add: bool) -> Any:
         value = super().pre_save(model_instance, add)  # type: ignore[misc]
-        if not value or hasattr(value, "resolve_expression"):
+        if not _is_words(value):
             return value
-        return self.stored(value, encryption.writer(space_of(model_instance)))
+        return self.encrypt(value, encryption.writing_key(space_of(model_instance)))
 
 
 class ContentField(ContentMixin, models.TextField):
     def from_db_value(self, value, expression, connection):
-        return self.opened(value)
+        return self.decrypt(value)
 
 
 class ContentListField(ContentMixin, ArrayField):
-    """A list of words. Its elements are ContentFields, which open themselves."""
+    """A list of words. Its elements are ContentFields, which decrypt themselves."""
 
     def __init__(self, base_field: models.Field | None = None, **options: Any):
         super().__init__(base_field or ContentField(), **options)
 
-    def stored(self, value, key):
-        return [encryption.encrypt(one, key) for one in value]
+    def encrypt(self, value, key):
+        return [encryption.encrypt(words, key) for words in value]
 
-    def opened(self, value):
-        return value and [encryption.decrypt(one) for one in value]
+    def decrypt(self, value):
+        return value and [encryption.decrypt(words) for words in value]
 
 
 class ContentJSONField(ContentMixin, models.JSONField):
-    """Every string in it is words, but for our own marks; keys, numbers and the shape are not."""
+    """Encrypts every string in it but our own marks; keys, numbers and the shape stay plain."""
 
     def from_db_value(self, value, expression, connection):
-        found = super().from_db_value(value, expression, connection)
-        return self.opened(found) if isinstance(value, str) and PREFIX in value else found
+        loaded = super().from_db_value(value, expression, connection)
+        return self.decrypt(loaded) if isinstance(value, str) and PREFIX in value else loaded
 
-    def stored(self, value, key):
+    def encrypt(self, value, key):
         if key is None and PREFIX not in str(value):
             return value
-        but = CLEAR | CLEAR_IN.get(self.name, set())
-        return _mapped(value, lambda words: encryption.encrypt(words, key), but=but)
+        plain = PLAIN_KEYS | PLAIN_KEYS_OF.get(self.name, set())
+        return _map_strings(value, lambda words: encryption.encrypt(words, key), plain=plain)
 
-    def opened(self, value):
-        return _mapped(value, encryption.decrypt)
+    def decrypt(self, value):
+        return _map_strings(value, encryption.decrypt)
 
 
-def _mapped(value: Any, change: Callable[[str], Any], *, but: Iterable[str] = ()) -> Any:
+def _map_strings(value: Any, change: Callable[[str], Any], *, plain: Iterable[str] = ()) -> Any:
+    """Change every string in a JSON value, but not the marks under the keys in `plain`."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, list | tuple):
-        return [_mapped(one, change, but=but) for one in value]
+        return [_map_strings(item, change, plain=plain) for item in value]
     if isinstance(value, dict):
-        return {
-            name: one if name in but and _is_mark(one) else _mapped(one, change, but=but)
-            for name, one in value.items()
+        changed = {
+            name: _map_strings(item, change, plain=plain)
+            for name, item in value.items()
+            if name not in plain or not _is_mark(item)
         }
+        return value | changed
     return value
 
 
 def _is_mark(value: Any) -> bool:
-    return not isinstance(value, dict | list) or all(isinstance(one, str) for one in value)
+    return not isinstance(value, dict | list) or all(isinstance(item, str) for item in value)
 
 
 def content_fields(model: Any) -> list[Any]:
@@ -109,9 +112,9 @@ def content_fields(model: Any) -> list[Any]:
 
 
 def content_models() -> list[Any]:
-    """Every table with words of people, the histories too, in one order."""
-    found = [m for m in apps.get_models() if not m._meta.proxy and content_fields(m)]
-    return sorted(found, key=lambda model: model._meta.label)
+    """Return every model with words of people, the histories too, in a fixed order."""
+    models_found = [m for m in apps.get_models() if not m._meta.proxy and content_fields(m)]
+    return sorted(models_found, key=lambda model: model._meta.label)
 
 
 @cache
@@ -120,7 +123,7 @@ def content_names() -> frozenset[str]:
 
 
 def way_to_space(model: Any) -> str:
-    """The lookup that leads from a row to its space; a history without one asks its row."""
+    """Return the lookup from a row to its space; a history without one goes by way of its row."""
     names = {field.name for field in model._meta.fields}
     if "space" in names:
         return "space"
@@ -135,10 +138,10 @@ def space_of(row: Any) -> int | None:
     return getattr(row, f"{last}_id")
 
 
-def stored(row: Any, name: str) -> Any:
-    """What the row has in this column as it is stored: for whoever writes it by raw SQL."""
+def encrypted_column(row: Any, name: str) -> Any:
+    """Return the value of this column as it is stored, for raw SQL."""
     field, value = row._meta.get_field(name), getattr(row, name)
-    return field.stored(value, encryption.writer(space_of(row))) if value else value
+    return field.encrypt(value, encryption.writing_key(space_of(row))) if value else value
 
 
 class ContentQuerySet(models.QuerySet):
@@ -149,9 +152,9 @@ class ContentQuerySet(models.QuerySet):
         way = way_to_space(self.model)
         count = 0
         for space in set(self.order_by().values_list(way, flat=True)):
-            key = encryption.writer(space)
-            given = {name: field.stored(values[name], key) for name, field in words.items()}
-            count += super(ContentQuerySet, self.filter(**{way: space})).update(**values | given)
+            key = encryption.writing_key(space)
+            stored = {name: field.encrypt(values[name], key) for name, field in words.items()}
+            count += super(ContentQuerySet, self.filter(**{way: space})).update(**values | stored)
         return count
 
     update.alters_data = True  # type: ignore[attr-defined]
@@ -159,30 +162,29 @@ class ContentQuerySet(models.QuerySet):
     def bulk_update(
         self, objs: Iterable[Any], fields: Iterable[str], batch_size: int | None = None
     ) -> int:
-        fields = list(fields)
-        rows = list(objs)
+        fields, rows = list(fields), list(objs)
         words = [field for field in content_fields(self.model) if field.name in set(fields)]
         if not words or not rows or not encryption.any_keys():
             return super().bulk_update(rows, fields, batch_size)
-        with self._stored(rows, words):
+        with self._encrypted(rows, words):
             return super().bulk_update(rows, fields, batch_size)
 
     bulk_update.alters_data = True  # type: ignore[attr-defined]
 
     @contextmanager
-    def _stored(self, rows: list[Any], words: list[Any]) -> Iterator[None]:
-        """Give the rows their words as they are stored, until they are written."""
-        found = self.model._base_manager.filter(pk__in=[row.pk for row in rows])
-        spaces = dict(found.values_list("pk", way_to_space(self.model)))
-        were = [(row, field, getattr(row, field.attname)) for row in rows for field in words]
+    def _encrypted(self, rows: list[Any], words: list[Any]) -> Iterator[None]:
+        """Encrypt the words of the rows until they are written."""
+        saved = self.model._base_manager.filter(pk__in=[row.pk for row in rows])
+        spaces = dict(saved.values_list("pk", way_to_space(self.model)))
+        originals = [(row, field, getattr(row, field.attname)) for row in rows for field in words]
         try:
-            for row, field, value in were:
+            for row, field, value in originals:
                 if _is_words(value):
-                    key = encryption.writer(spaces.get(row.pk))
-                    setattr(row, field.attname, field.stored(value, key))
+                    key = encryption.writing_key(spaces.get(row.pk))
+                    setattr(row, field.attname, field.encrypt(value, key))
             yield
         finally:
-            for row, field, value in were:
+            for row, field, value in originals:
                 setattr(row, field.attname, value)
 
 
@@ -191,9 +193,9 @@ def _is_words(value: Any) -> bool:
 
 
 class Content(models.Model):
-    """A row with words of people. Those under the key of another space are not shown."""
+    """A row with words of people. Words under the key of another space are not shown."""
 
-    # The way to the space where the row has no column for it.
+    # The lookup of the space, for a row that has no column for it.
     SPACE: ClassVar[str] = "space"
 
     objects: Any = ContentQuerySet.as_manager()
@@ -207,12 +209,10 @@ class Content(models.Model):
         row = super().from_db(db, field_names, values)
         if encryption.in_use() and (space_id := row.__dict__.get("space_id")):
             for field in content_fields(cls):
-                words = row.__dict__.get(field.attname)
-                if isinstance(words, encryption.Opened):
-                    row.__dict__[field.attname] = encryption.foreign(words, space_id) or words
-                elif isinstance(words, list | dict):
-                    row.__dict__[field.attname] = _mapped(
-                        words, lambda one: encryption.foreign(one, space_id) or one
+                value = row.__dict__.get(field.attname)
+                if isinstance(value, encryption.Decrypted | list | dict):
+                    row.__dict__[field.attname] = _map_strings(
+                        value, lambda words: encryption.foreign(words, space_id) or words
                     )
         return row
 
@@ -225,7 +225,7 @@ class StoredExact(Exact):
         if not (isinstance(self.rhs, str) and self.rhs and encryption.any_keys()):
             return super().as_sql(compiler, connection)
         lhs, params = self.process_lhs(compiler, connection)
-        return f"{lhs} = ANY(%s::text[])", [*params, encryption.forms(self.rhs)]
+        return f"{lhs} = ANY(%s::text[])", [*params, encryption.stored_forms(self.rhs)]
 
 
 @ContentField.register_lookup
@@ -233,30 +233,30 @@ class StoredIn(In):
     def as_sql(self, compiler, connection):
         if not (self.rhs_is_direct_value() and encryption.any_keys()):
             return super().as_sql(compiler, connection)
-        given = [form for words in self.rhs if words for form in encryption.forms(words)]
+        forms = [form for words in self.rhs if words for form in encryption.stored_forms(words)]
         lhs, params = self.process_lhs(compiler, connection)
-        return f"{lhs} = ANY(%s::text[])", [*params, [*given, *(w for w in self.rhs if w == "")]]
+        return f"{lhs} = ANY(%s::text[])", [*params, [*forms, *(w for w in self.rhs if w == "")]]
 
 
 class _Scanned(lookups.BuiltinLookup):
-    """Looks into encrypted words by opening them: the newest MOST_SCANNED rows of each space.
+    """Search encrypted words by decrypting the newest MAX_SCANNED rows of each space.
 
-    The database cannot do that. Other rows are found by it as ever.
+    The database cannot do that; it still searches the plain rows.
     """
 
     def as_sql(self, compiler, connection):
         sql, params = super().as_sql(compiler, connection)
         is_plain = isinstance(self.lhs, Col) and isinstance(self.rhs, str) and self.rhs
-        if not is_plain or not (spaces := _asked_of(compiler.query) & encryption.spaces()):
+        if not is_plain or not (spaces := _spaces_queried(compiler.query)):
             return sql, params
         field = self.lhs.target
         pk = self.lhs.alias, field.model._meta.pk.column
         lhs, lhs_params = compiler.compile(self.lhs)
-        found = [pk for space in spaces for pk in self._scan(field, space)]
-        name = ".".join(compiler.quote_name_unless_alias(one) for one in pk)
+        matches = [pk for space in spaces for pk in self._scan(field, space)]
+        name = ".".join(compiler.quote_name_unless_alias(part) for part in pk)
         return (
             f"(({sql} AND NOT starts_with({lhs}, %s)) OR {name} = ANY(%s::bigint[]))",
-            [*params, *lhs_params, PREFIX, found],
+            [*params, *lhs_params, PREFIX, matches],
         )
 
     def holds(self, words: str) -> bool:
@@ -264,22 +264,22 @@ class _Scanned(lookups.BuiltinLookup):
 
     def _scan(self, field: Any, space: int) -> list[int]:
         rows = field.model._base_manager.filter(**{way_to_space(field.model): space})
-        newest = rows.order_by("-pk").values_list("pk", field.name)[:MOST_SCANNED]
+        newest = rows.order_by("-pk").values_list("pk", field.name)[:MAX_SCANNED]
         return [pk for pk, words in newest.iterator() if words and self.holds(words)]
 
 
-def _asked_of(query: Any) -> set[int]:
-    """The space that a query asks for by its first conditions, else every space."""
-    for one in query.where.children:
-        if isinstance(one, Exact | RelatedExact) and isinstance(one.lhs, Col):
-            target = one.lhs.target
-            if target.name == "space" and target.model is query.model and isinstance(one.rhs, int):
-                return {one.rhs}
+def _spaces_queried(query: Any) -> set[int]:
+    """Return the encrypted spaces of the query: the one it filters by, else all."""
+    for where in query.where.children:
+        if isinstance(where, Exact | RelatedExact) and isinstance(where.lhs, Col):
+            field, value = where.lhs.target, where.rhs
+            if field.name == "space" and field.model is query.model and isinstance(value, int):
+                return {value} & encryption.spaces()
     return encryption.spaces()
 
 
 def _scanned(base: Any, test: Callable[[str, str], bool]) -> None:
-    """Give ContentField the lookup, with what it means for opened words."""
+    """Register the lookup for ContentField, with its test of decrypted words."""
 
     class Scanned(_Scanned, base):
         def holds(self, words: str) -> bool:
@@ -297,13 +297,13 @@ _scanned(lookups.IRegex, lambda words, pattern: bool(re.search(pattern, words, r
 
 
 class _StoredElements(lookups.Lookup):
-    """An element is the same in any form in which it may be stored."""
+    """Compare elements in every form in which they may be stored."""
 
     def as_sql(self, compiler, connection):
         if not (isinstance(self.rhs, list | tuple) and self.rhs and encryption.any_keys()):
             return super().as_sql(compiler, connection)
         lhs, params = self.process_lhs(compiler, connection)
-        every = [encryption.forms(words) for words in self.rhs]
+        every = [encryption.stored_forms(words) for words in self.rhs]
         if isinstance(self, ArrayOverlap):
             every = [[form for forms in every for form in forms]]
         return " AND ".join(f"{lhs} && %s::text[]" for _ in every), [

@@ -27,22 +27,25 @@ from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
 
 PREFIX = "keno-enc:"
 STORED = re.compile(r"keno-enc:(\d{1,18})\.(\d{1,9}):([A-Za-z0-9_-]+)")
-NONCE, KEY_BYTES, SALT_BYTES, LEAST_FILE_BYTES = 12, 32, 16, 32
-# How long a process may write as before after another one switched a space on or off.
+NONCE_BYTES = 12
+KEY_BYTES = 32
+SALT_BYTES = 16
+MIN_FILE_BYTES = 32
+# How long after another process switched a space a process may still write in the old form.
 CACHE_SECONDS = 2.0
 KEY_MISSING = "[encrypted: the key of this installation is missing]"
 NOT_READABLE = "[encrypted: it cannot be read with the key of this space]"
-ALL = """
+KEYS_SQL = """
 SELECT k.space_id, k.version, e.version IS NOT DISTINCT FROM k.version
 FROM memory_spacekey k JOIN memory_spaceencryption e ON e.space_id = k.space_id
 """
-ONE = "SELECT salt, wrapped FROM memory_spacekey WHERE space_id = %s AND version = %s"
+KEY_SQL = "SELECT salt, wrapped FROM memory_spacekey WHERE space_id = %s AND version = %s"
 
 
 class KeyMissing(OperationalError):
-    """The space is encrypted and its key cannot be had: nothing may be written in plain.
+    """The space is encrypted and its key cannot be opened: nothing may be written in plain.
 
-    To whoever writes it is as if the database did not answer: a job tries again, a page says 503.
+    It counts as a failure of the database: a job tries again, a page answers 503.
     """
 
     def __init__(self, space_id: int):
@@ -54,13 +57,13 @@ class KeyMissing(OperationalError):
 
 @dataclass(frozen=True)
 class Secret:
-    """The key of the installation as it was given: the bytes of a file, or a passphrase."""
+    """The key of the installation as it is set: the bytes of a file, or a passphrase."""
 
     value: bytes
     is_passphrase: bool = False
 
     def key(self, salt: bytes) -> bytes:
-        """The key that wraps: by Argon2id from a passphrase, by HKDF from a file."""
+        """Derive the key that wraps: by Argon2id from a passphrase, by HKDF from a file."""
         if not self.is_passphrase:
             return HKDF(SHA256(), KEY_BYTES, salt, b"keno content wrap").derive(self.value)
         return argon2.low_level.hash_secret_raw(
@@ -75,13 +78,13 @@ class Secret:
 
 
 def secret(*, key_file: str = "", passphrase: str = "") -> Secret | None:
-    """The secret of this file or passphrase; None for neither, or for a file that is too short."""
+    """Return the secret of this file or passphrase; None for neither, or for a short file."""
     if key_file:
         try:
             value = Path(key_file).read_bytes().strip()
         except OSError:
             return None
-        return Secret(value) if len(value) >= LEAST_FILE_BYTES else None
+        return Secret(value) if len(value) >= MIN_FILE_BYTES else None
     return Secret(passphrase.encode(), is_passphrase=True) if passphrase else None
 
 
@@ -92,17 +95,17 @@ def installation() -> Secret | None:
 
 
 def wrap(key: bytes, *, by: Secret, space_id: int, version: int) -> dict[str, str]:
-    """The columns of a SpaceKey."""
-    salt, nonce = secrets.token_bytes(SALT_BYTES), secrets.token_bytes(NONCE)
+    """Return the columns of a SpaceKey."""
+    salt, nonce = secrets.token_bytes(SALT_BYTES), secrets.token_bytes(NONCE_BYTES)
     sealed = AESGCM(by.key(salt)).encrypt(nonce, key, _bound(space_id, version))
     return {"salt": salt.hex(), "wrapped": base64.urlsafe_b64encode(nonce + sealed).decode()}
 
 
 def unwrap(salt: str, wrapped: str, *, by: Secret, space_id: int, version: int) -> bytes | None:
-    """The data key, or None when it was wrapped by another secret."""
+    """Return the data key, or None when another secret wrapped it."""
     data, cipher = base64.urlsafe_b64decode(wrapped), AESGCM(by.key(bytes.fromhex(salt)))
     try:
-        return cipher.decrypt(data[:NONCE], data[NONCE:], _bound(space_id, version))
+        return cipher.decrypt(data[:NONCE_BYTES], data[NONCE_BYTES:], _bound(space_id, version))
     except InvalidTag:
         return None
 
@@ -133,14 +136,14 @@ class DataKey:
 
     def encrypt(self, words: str) -> "Stored":
         plain = words.encode("utf-8", "surrogatepass")
-        nonce = hmac.digest(self._digest_key, plain, "sha256")[:NONCE]
+        nonce = hmac.digest(self._digest_key, plain, "sha256")[:NONCE_BYTES]
         data = nonce + self._cipher.encrypt(nonce, plain, self._aad)
         coded = base64.urlsafe_b64encode(data).rstrip(b"=").decode()
         return Stored(f"{PREFIX}{self.space_id}.{self.version}:{coded}")
 
     def decrypt(self, coded: str) -> str:
         data = base64.urlsafe_b64decode(coded + "=" * (-len(coded) % 4))
-        plain = self._cipher.decrypt(data[:NONCE], data[NONCE:], self._aad)
+        plain = self._cipher.decrypt(data[:NONCE_BYTES], data[NONCE_BYTES:], self._aad)
         return plain.decode("utf-8", "surrogatepass")
 
 
@@ -150,7 +153,7 @@ class Stored(str):
     __slots__ = ()
 
 
-class Opened(str):
+class Decrypted(str):
     """Words that were stored encrypted, and under which key."""
 
     key: DataKey
@@ -163,10 +166,10 @@ class Unreadable(str):
 
 
 @dataclass
-class _Known:
-    """What the process knows of the database: the keys there are, and what is written with them."""
+class _KeyCache:
+    """The keys in the database, as this process last read them."""
 
-    # Every (space, version) of which there is a key; and the version that each space writes with.
+    # Every (space, version) with a key; and the version that each space writes with.
     pairs: list[tuple[int, int]] = field(default_factory=list)
     versions: dict[int, int] = field(default_factory=dict)
     until: float = 0.0
@@ -175,62 +178,63 @@ class _Known:
 
 
 # By database.
-_known: dict[str, _Known] = {}
+_caches: dict[str, _KeyCache] = {}
 
 
 def forget() -> None:
-    """Ask the database again: a space was switched, or a key is another one."""
-    _known.clear()
+    """Clear the cache: a space was switched, or a key has changed."""
+    _caches.clear()
 
 
-def _here() -> _Known:
-    return _known.setdefault(str(connections[DEFAULT_DB_ALIAS].settings_dict["NAME"]), _Known())
+def _cache() -> _KeyCache:
+    name = str(connections[DEFAULT_DB_ALIAS].settings_dict["NAME"])
+    return _caches.setdefault(name, _KeyCache())
 
 
-def _fresh() -> _Known:
-    known = _here()
-    if known.until < time.monotonic():
-        rows = _ask(ALL)
-        known.pairs = [(space, version) for space, version, _writes in rows]
-        known.versions = {space: version for space, version, writes in rows if writes}
-        known.until = time.monotonic() + CACHE_SECONDS
-    return known
+def _fresh_cache() -> _KeyCache:
+    cache = _cache()
+    if cache.until < time.monotonic():
+        rows = _query(KEYS_SQL)
+        cache.pairs = [(space, version) for space, version, _writes in rows]
+        cache.versions = {space: version for space, version, writes in rows if writes}
+        cache.until = time.monotonic() + CACHE_SECONDS
+    return cache
 
 
 def in_use() -> bool:
-    """Whether this process has looked for a key: only then has it read anything encrypted."""
-    return any(known.keys for known in _known.values())
+    """Tell whether this process has loaded a key: only then has it read anything encrypted."""
+    return any(cache.keys for cache in _caches.values())
 
 
 def key_of(space_id: int, version: int) -> DataKey | None:
-    """The data key, or None when it cannot be opened; a failure is tried again in a while."""
-    known = _here()
+    """Return the data key, or None when it cannot be opened; a failure is tried again later."""
+    cache = _cache()
     pair = (space_id, version)
-    key = known.keys.get(pair)
-    if key is None and (pair not in known.keys or known.keys_until < time.monotonic()):
-        known.keys_until = time.monotonic() + CACHE_SECONDS
-        key = known.keys[pair] = _load(*pair)
+    key = cache.keys.get(pair)
+    if key is None and (pair not in cache.keys or cache.keys_until < time.monotonic()):
+        cache.keys_until = time.monotonic() + CACHE_SECONDS
+        key = cache.keys[pair] = _load(*pair)
     return key
 
 
 def _load(space_id: int, version: int) -> DataKey | None:
     by = installation()
-    row = _ask(ONE, space_id, version)
+    row = _query(KEY_SQL, space_id, version)
     value = unwrap(*row[0], by=by, space_id=space_id, version=version) if row and by else None
     return DataKey(space_id, version, value) if value else None
 
 
-def _ask(statement: str, *given: int) -> list[tuple]:
-    """Past Django's cursor: nobody's query. The newest answer, never that of a replica."""
+def _query(statement: str, *params: int) -> list[tuple]:
+    """Query past Django's cursor, which counts queries, and never a replica."""
     default = connections[DEFAULT_DB_ALIAS]
     default.ensure_connection()
     with default.wrap_database_errors:
-        return default.connection.execute(statement, given).fetchall()
+        return default.connection.execute(statement, params).fetchall()
 
 
-def writer(space_id: int | None) -> DataKey | None:
-    """The key that words of this space are written with; None: in plain."""
-    version = _fresh().versions.get(space_id) if space_id else None
+def writing_key(space_id: int | None) -> DataKey | None:
+    """Return the key that words of this space are encrypted with; None for plain."""
+    version = _fresh_cache().versions.get(space_id) if space_id else None
     if version is None or space_id is None:
         return None
     if (key := key_of(space_id, version)) is None:
@@ -239,33 +243,32 @@ def writer(space_id: int | None) -> DataKey | None:
 
 
 def encrypt(words: str, key: DataKey | None) -> str:
-    """Words as they are stored: under the key, or in plain without one."""
+    """Return the words as they are stored: under the key, or in plain without one."""
     if not words or isinstance(words, Stored):
         return words
     if isinstance(words, Unreadable):
         return words.stored
     if key:
         return key.encrypt(words)
-    # Nobody's own words may look like ours.
+    # Words that look like encrypted ones must not be decrypted later.
     return f" {words}" if words.startswith(PREFIX) else words
 
 
 def decrypt(stored: Any) -> Any:
-    """The words of what is stored, plain ones as they are. Never fails: it says why instead."""
+    """Return the words of a stored value, plain ones as they are; a sentence if that fails."""
     if not isinstance(stored, str) or not stored.startswith(PREFIX):
         return stored
-    if not (found := STORED.fullmatch(stored)):
+    if not (match := STORED.fullmatch(stored)):
         return _unreadable(NOT_READABLE, stored)
-    space_id, version = int(found[1]), int(found[2])
-    key = key_of(space_id, version)
+    key = key_of(int(match[1]), int(match[2]))
     if key is None:
         return _unreadable(KEY_MISSING, stored)
     try:
-        opened = Opened(key.decrypt(found[3]))
+        words = Decrypted(key.decrypt(match[3]))
     except (InvalidTag, ValueError):
         return _unreadable(NOT_READABLE, stored)
-    opened.key = key
-    return opened
+    words.key = key
+    return words
 
 
 def _unreadable(why: str, stored: str) -> Unreadable:
@@ -275,21 +278,21 @@ def _unreadable(why: str, stored: str) -> Unreadable:
 
 
 def foreign(words: Any, space_id: int) -> Unreadable | None:
-    """What is shown for words under the key of another space: they do not belong to this row."""
-    if isinstance(words, Opened) and words.key.space_id != space_id:
+    """Return what is shown for words under the key of another space; None for the row's own."""
+    if isinstance(words, Decrypted) and words.key.space_id != space_id:
         return _unreadable(NOT_READABLE, words.key.encrypt(words))
     return None
 
 
-def forms(words: str) -> list[str]:
-    """Every form in which the words may be stored: plain, and under each key there is."""
-    keys = (key_of(*pair) for pair in _fresh().pairs)
+def stored_forms(words: str) -> list[str]:
+    """Return every form in which the words may be stored: plain, and under each key."""
+    keys = (key_of(*pair) for pair in _fresh_cache().pairs)
     return [words, *(str(key.encrypt(words)) for key in keys if key)]
 
 
 def spaces() -> set[int]:
-    """Those whose words may be encrypted: they are, or not yet all are plain again."""
-    return {space for space, _version in _fresh().pairs}
+    """Return the spaces that may have encrypted words: also while one is decrypted."""
+    return {space for space, _version in _fresh_cache().pairs}
 
 
 def has_keys(space_id: int) -> bool:
@@ -297,12 +300,11 @@ def has_keys(space_id: int) -> bool:
 
 
 def any_keys() -> bool:
-    """Whether there are encrypted spaces."""
-    return bool(_fresh().pairs)
+    return bool(_fresh_cache().pairs)
 
 
-def opened(words: Any) -> Any:
-    """What a plain cursor read, opened: words, or a title and a text put together line by line."""
+def decrypt_lines(words: Any) -> Any:
+    """Decrypt what a plain cursor read: words, or a title and a text on lines of their own."""
     if not isinstance(words, str) or PREFIX not in words:
         return words
     lines = [decrypt(line) for line in words.split("\n")]

@@ -1,6 +1,6 @@
-"""Statements that every message needs: made into SQL once, questions also prepared by Postgres.
+"""Queries that every message needs: compiled to SQL once, and prepared by Postgres.
 
-Building a queryset and its SQL takes longer than finding the rows, and so does planning it.
+Building a queryset, compiling it and planning it each take longer than finding the rows.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -16,7 +16,7 @@ from psycopg.types.numeric import Int8
 
 
 class Parameter(models.Expression):
-    """The place of a value in a prepared question."""
+    """The place of a value in a prepared query."""
 
     def __init__(self, name: str, kind: str):
         super().__init__()
@@ -25,11 +25,11 @@ class Parameter(models.Expression):
     def as_sql(self, compiler: Any, connection: Any) -> Any:
         return f"%s::{self.kind}", [self]
 
-    def of(self, value: Any) -> Any:
-        """The value; numbers always as the same type, or Postgres would prepare for each size."""
+    def adapt(self, value: Any) -> Any:
+        """Return numbers always as the same type, or Postgres would prepare for each size."""
         if self.kind == "bigint":
             return Int8(value)
-        return [Int8(one) for one in value] if self.kind == "bigint[]" else value
+        return [Int8(number) for number in value] if self.kind == "bigint[]" else value
 
 
 @models.Field.register_lookup
@@ -47,8 +47,8 @@ class AnyOf(models.Lookup):
 class prepared:
     """Turn a function that returns a queryset into one that returns its rows, as a list.
 
-    The values are given by name, each with its type in Postgres. Whatever else the function takes
-    decides how the statement looks, and so does a value that is None; each look is made once:
+    The values are passed by name, each with its type in Postgres. Other arguments of the function,
+    and a value that is None, change the SQL; each form of it is compiled once:
 
         @prepared(chat="bigint")
         def newest(chat, limit):
@@ -62,24 +62,24 @@ class prepared:
         self.statements: dict[Hashable, _Statement] = {}
 
     def __call__(self, build: Callable[..., models.QuerySet]) -> Callable[..., list]:
-        def ask(**given: Any) -> list:
-            shape = {
+        def query(**values: Any) -> list:
+            fixed = {
                 name: value
-                for name, value in given.items()
+                for name, value in values.items()
                 if name not in self.parameters or value is None
             }
-            key = tuple(shape.items())
+            key = tuple(fixed.items())
             if key not in self.statements:
-                self.statements[key] = _Statement(build(**self.parameters | shape))
-            return self.statements[key].rows(given)
+                self.statements[key] = _Statement(build(**self.parameters | fixed))
+            return self.statements[key].rows(values)
 
-        return update_wrapper(ask, build)
+        return update_wrapper(query, build)
 
 
 class prepared_update:
     """The same for a function that returns a queryset and the new values of its rows.
 
-    What comes of it returns how many rows there were.
+    The result is a function that returns the number of rows written.
     """
 
     def __init__(self, **kinds: str):
@@ -87,15 +87,15 @@ class prepared_update:
         self.statement: tuple[str, Sequence] | None = None
 
     def __call__(self, build: Callable[..., tuple[models.QuerySet, dict]]) -> Callable[..., int]:
-        def write(**given: Any) -> int:
+        def write(**values: Any) -> int:
             if self.statement is None:
-                queryset, values = build(**self.parameters)
+                queryset, updates = build(**self.parameters)
                 query: Any = queryset.order_by().query.chain(UpdateQuery)
-                query.add_update_values(values)
+                query.add_update_values(updates)
                 self.statement = query.get_compiler(queryset.db).as_sql()
             sql, params = self.statement
             with cursor_for(sql) as cursor:
-                cursor.execute(sql, _filled(params, given))
+                cursor.execute(sql, _fill(params, values))
                 return cursor.rowcount
 
         return update_wrapper(write, build)
@@ -108,22 +108,22 @@ _WRITES: dict[tuple[type[models.Model], tuple[str, ...]], str] = {}
 def insert(row: models.Model, *, unless_there: bool = False) -> bool:
     """Insert the row, without signals; tell whether it is new.
 
-    `unless_there` leaves one alone that a unique constraint has already.
+    `unless_there` does nothing when a unique constraint has such a row already.
     """
     sql, params = insert_sql(row, unless_there=unless_there)
     with connection.cursor() as cursor:
         cursor.execute(sql, params)
-        made = cursor.fetchone()
-    if made is None:
+        inserted = cursor.fetchone()
+    if inserted is None:
         return False
-    row.pk = made[0]
+    row.pk = inserted[0]
     row._state.adding, row._state.db = False, connection.alias
     return True
 
 
 def insert_sql(row: models.Model, *, unless_there: bool = False) -> tuple[str, list]:
-    """The statement that stores the row and returns its id, and its values."""
-    fields = _inserted(type(row))
+    """Return the statement that stores the row and returns its id, and its values."""
+    fields = _insertable_fields(type(row))
     kind = (type(row), unless_there)
     if kind not in _INSERTS:
         query = InsertQuery(type(row), on_conflict=OnConflict.IGNORE if unless_there else None)
@@ -131,13 +131,17 @@ def insert_sql(row: models.Model, *, unless_there: bool = False) -> tuple[str, l
         compiler = query.get_compiler(connection=connection)
         compiler.returning_fields = [row._meta.pk]
         _INSERTS[kind] = compiler.as_sql()[0][0]
-    stored = [one.get_db_prep_save(one.pre_save(row, add=True), connection) for one in fields]
-    return _INSERTS[kind], stored
+    return _INSERTS[kind], _column_values(row, fields, add=True)
+
+
+def _column_values(row: models.Model, fields: list, *, add: bool) -> list:
+    return [field.get_db_prep_save(field.pre_save(row, add), connection) for field in fields]
 
 
 @cache
-def _inserted(model: type[models.Model]) -> list:
-    return [one for one in model._meta.concrete_fields if not one.primary_key and not one.generated]
+def _insertable_fields(model: type[models.Model]) -> list:
+    fields = model._meta.concrete_fields
+    return [field for field in fields if not field.primary_key and not field.generated]
 
 
 def save_fields(row: models.Model, *names: str) -> None:
@@ -146,48 +150,52 @@ def save_fields(row: models.Model, *names: str) -> None:
     fields = [meta.get_field(name) for name in names]
     if (type(row), names) not in _WRITES:
         quote = connection.ops.quote_name
-        values = ", ".join(f"{quote(one.column)} = {_placeholder(one)}" for one in fields)
+        values = ", ".join(f"{quote(field.column)} = {_placeholder(field)}" for field in fields)
         where = f"{quote(meta.pk.column)} = %s"
         _WRITES[type(row), names] = f"UPDATE {quote(meta.db_table)} SET {values} WHERE {where}"
-    stored = [one.get_db_prep_save(one.pre_save(row, add=False), connection) for one in fields]
     with connection.cursor() as cursor:
-        cursor.execute(_WRITES[type(row), names], [*stored, row.pk])
+        values = _column_values(row, fields, add=False)
+        cursor.execute(_WRITES[type(row), names], [*values, row.pk])
 
 
 def _placeholder(field: Any) -> str:
-    made = getattr(field, "get_placeholder", None)
-    return made(None, None, connection) if made else "%s"
+    get_placeholder = getattr(field, "get_placeholder", None)
+    return get_placeholder(None, None, connection) if get_placeholder else "%s"
 
 
-def _filled(params: Sequence, given: dict[str, Any]) -> list:
-    return [one.of(given[one.name]) if isinstance(one, Parameter) else one for one in params]
+def _fill(params: Sequence, values: dict[str, Any]) -> list:
+    return [
+        param.adapt(values[param.name]) if isinstance(param, Parameter) else param
+        for param in params
+    ]
 
 
 class _Statement:
-    """One question as SQL, with what makes rows of its answer."""
+    """One query as SQL, with what turns its result into rows."""
 
     def __init__(self, queryset: Any):
         compiler = queryset.query.get_compiler(queryset.db)
         self.sql, self.params = compiler.as_sql(with_col_aliases=False)
         self.model, self.fields, self.db = queryset.model, queryset._fields, queryset.db
-        columns = [one[0] for one in compiler.select]
+        columns = [select[0] for select in compiler.select]
         self.converters = compiler.get_converters(columns)
         self.names: list[str] = []
         if self.fields is None:
             whole = compiler.klass_info["select_fields"]
             self.first, self.end = whole[0], whole[-1] + 1
-            self.names = [one[0].target.attname for one in compiler.select[self.first : self.end]]
+            own = columns[self.first : self.end]
+            self.names = [column.target.attname for column in own]
             populators: Any = get_related_populators
-            self.beside = populators(compiler.klass_info, compiler.select, queryset.db)
-            self.more = compiler.annotation_col_map
+            self.populators = populators(compiler.klass_info, compiler.select, queryset.db)
+            self.annotations = compiler.annotation_col_map
 
-    def rows(self, given: dict[str, Any]) -> list:
+    def rows(self, values: dict[str, Any]) -> list:
         with cursor_for(self.sql) as cursor:
-            cursor.execute(self.sql, _filled(self.params, given))
-            found = cursor.fetchall()
+            cursor.execute(self.sql, _fill(self.params, values))
+            rows = cursor.fetchall()
         if self.converters:
-            found = [self._converted(row) for row in found]
-        return [self._instance(row) for row in found] if self.names else found
+            rows = [self._converted(row) for row in rows]
+        return [self._instance(row) for row in rows] if self.names else rows
 
     def _converted(self, row: tuple) -> list:
         values = list(row)
@@ -197,24 +205,24 @@ class _Statement:
         return values
 
     def _instance(self, row: Any) -> models.Model:
-        made = self.model.from_db(self.db, self.names, row[self.first : self.end])
-        for populator in self.beside:
-            populator.populate(row, made)
-        for name, place in self.more.items():
-            setattr(made, name, row[place])
-        return made
+        instance = self.model.from_db(self.db, self.names, row[self.first : self.end])
+        for populator in self.populators:
+            populator.populate(row, instance)
+        for name, place in self.annotations.items():
+            setattr(instance, name, row[place])
+        return instance
 
 
 def cursor_for(sql: str) -> Any:
-    """A cursor that prepares the statement, where sessions last; else Django's own.
+    """Return a cursor that prepares the statement; Django's own where sessions are pooled.
 
-    History puts a statement of its own before a write, and whoever ignores triggers before every
-    statement; two together cannot be prepared.
+    History puts a statement of its own before a write, and pgtrigger.ignore() before every one;
+    two together cannot be prepared.
     """
     is_write = not sql.lstrip().startswith("SELECT")
     pooled = connection.settings_dict.get("DISABLE_SERVER_SIDE_CURSORS")
     wrappers = connection.execute_wrappers
-    ignoring = any(one.__module__.startswith("pgtrigger") for one in wrappers)
+    ignoring = any(wrapper.__module__.startswith("pgtrigger") for wrapper in wrappers)
     if pooled or ignoring or (is_write and wrappers):
         return connection.cursor()
     connection.ensure_connection()

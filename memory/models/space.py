@@ -31,61 +31,64 @@ def _key() -> str:
     return secrets.token_hex(16)
 
 
-Answer = TypeVar("Answer")
-_asked: ContextVar[dict | None] = ContextVar("asked", default=None)
-_kept: dict[tuple[int, str], tuple[int, Any]] = {}
-MOST_KEPT = 2000
+Value = TypeVar("Value")
+_turn_cache: ContextVar[dict | None] = ContextVar("turn_cache", default=None)
+# {(space, name): (version of the space, value)}
+_space_cache: dict[tuple[int, str], tuple[int, Any]] = {}
+MAX_CACHED = 2000
 
 
 @contextmanager
 def one_turn() -> Iterator[None]:
-    """Ask the database only once, while a message is answered, for what `once` is given."""
-    token = _asked.set({})
+    """Cache what `once` loads, while a message is answered."""
+    token = _turn_cache.set({})
     try:
         yield
     finally:
-        _asked.reset(token)
+        _turn_cache.reset(token)
 
 
 def in_turn() -> bool:
-    return _asked.get() is not None
+    return _turn_cache.get() is not None
 
 
-def ask_again() -> None:
-    """Take nothing for known any more: a transaction in which it was asked did not come about."""
-    if asked := _asked.get():
-        asked.clear()
+def clear_turn_cache() -> None:
+    """Forget what the turn has loaded, after a transaction was rolled back."""
+    if cache := _turn_cache.get():
+        cache.clear()
 
 
-def once(name: Hashable, load: Callable[[], Answer]) -> Answer:
-    """Return what `load` does, and the same again until the turn ends; anew outside of one."""
-    asked = _asked.get()
-    if asked is None:
+def once(name: Hashable, load: Callable[[], Value]) -> Value:
+    """Return load(), cached until the turn ends; outside of a turn it is not cached."""
+    cache = _turn_cache.get()
+    if cache is None:
         return load()
-    if name not in asked:
-        asked[name] = load()
-    return asked[name]
+    if name not in cache:
+        cache[name] = load()
+    return cache[name]
 
 
-def tell(name: Hashable, answer: object) -> None:
-    """Note what was read along with something else, so that the turn does not ask for it."""
-    if (asked := _asked.get()) is not None:
-        asked[name] = answer
+def store_for_turn(name: Hashable, value: object) -> None:
+    """Cache what was read along with something else, so that `once` does not load it."""
+    if (cache := _turn_cache.get()) is not None:
+        cache[name] = value
 
 
-def kept(space: "Space", name: str, load: Callable[[], Answer]) -> Answer:
-    """Return what `load` does, in turns kept over messages until the version of the space changes.
+def get_or_load(space: "Space", name: str, load: Callable[[], Value]) -> Value:
+    """Return load(); turns cache it over messages until the version of the space changes.
 
-    Triggers count the version up with every change of its rules, preferences, identity, rulings
-    and patterns, so that the next message sees it. Only for what nobody changes in place.
+    Triggers increase the version with every change of its rules, preferences, identity, rulings
+    and patterns, so that the next message sees it. Only for values that nobody changes in place.
     """
     if not in_turn():
         return load()
-    if (space.pk, name) not in _kept or _kept[space.pk, name][0] != space.version:
-        if len(_kept) >= MOST_KEPT:
-            _kept.clear()
-        _kept[space.pk, name] = (space.version, load())
-    return _kept[space.pk, name][1]
+    version, value = _space_cache.get((space.pk, name), (None, None))
+    if version != space.version:
+        if len(_space_cache) >= MAX_CACHED:
+            _space_cache.clear()
+        value = load()
+        _space_cache[space.pk, name] = (space.version, value)
+    return value
 
 
 @pghistory.track(exclude=["slug", "created_at", "audit_key", "version"])
@@ -100,13 +103,13 @@ class Space(models.Model):
     language = models.CharField(max_length=8, default="en")
     timezone = models.CharField(max_length=64, default="UTC")
     settings = models.JSONField(default=dict, blank=True)
-    # What digests in the audit are made with: once it is gone with its space, nobody can guess
-    # from them what was said.
+    # The key of the digests in the audit: once it is gone with its space, nobody can guess from
+    # them what was said.
     audit_key = models.CharField(max_length=32, default=_key, editable=False)
     created_at = models.DateTimeField(default=now)
     # Set aside: it does not sleep and is not among the spaces to switch to.
     archived_at = models.DateTimeField(null=True, blank=True)
-    # Counted up by triggers with every change of what `kept` keeps.
+    # Triggers increase it with every change of what `get_or_load` keeps.
     version = models.BigIntegerField(default=0, editable=False)
 
     def __str__(self):
@@ -114,10 +117,7 @@ class Space(models.Model):
 
     @property
     def zone(self) -> ZoneInfo:
-        """Return the time zone of the space, or UTC when its name is not known.
-
-        Zones come and go with the operating system: nothing may fail for want of one.
-        """
+        """Return the time zone of the space, or UTC when the system does not know its name."""
         try:
             return ZoneInfo(self.timezone)
         except (ZoneInfoNotFoundError, ValueError, OSError):
@@ -128,7 +128,7 @@ class Space(models.Model):
 
     @property
     def options(self) -> options.Options:
-        """The settings with every default filled in, typed and in range."""
+        """Return the settings with every default filled in, typed and in range."""
         return options.read(self.settings)
 
 
@@ -154,7 +154,7 @@ class Member(models.Model):
         return f"{self.user} ({self.role}) in {self.space}"
 
     def may(self, role: str) -> bool:
-        """Whether this member has at least the given role."""
+        """Tell whether this member has at least this role."""
         ladder = [self.Role.VIEWER, self.Role.CURATOR, self.Role.OWNER]
         return ladder.index(self.role) >= ladder.index(role)
 
@@ -178,7 +178,7 @@ class SpaceKey(models.Model):
 
 
 class SpaceEncryption(models.Model):
-    """Whether a space is encrypted, and how far the job is that rewrites what was there before."""
+    """Whether a space is encrypted, and the progress of the job that rewrites its rows."""
 
     class Status(models.TextChoices):
         ENCRYPTING = "encrypting", _("Encrypting what was there before")
@@ -190,7 +190,7 @@ class SpaceEncryption(models.Model):
     # With which version of its key new words are written; null: in plain.
     version = models.PositiveIntegerField(null=True, blank=True)
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.OFF)
-    # Where the job goes on: {"table": 3, "after": 1200, "changed": 7}.
+    # Where the job continues: {"table": 3, "after": 1200, "changed": 7}.
     position = models.JSONField(default=dict, blank=True)
     done = models.PositiveIntegerField(default=0)
     total = models.PositiveIntegerField(default=0)
@@ -216,7 +216,7 @@ class ApiToken(models.Model):
         HOLD = "hold", _("Hold for me: it becomes a proposal")
         READ_ONLY = "read_only", _("Read only: it can ask, never write")
 
-    # Whose it is, when api_tokens.find() gave it.
+    # Set by api_tokens.find().
     member: Member | None = None
 
     space = models.ForeignKey(Space, models.CASCADE, related_name="tokens")
@@ -226,7 +226,7 @@ class ApiToken(models.Model):
     digest = models.CharField(max_length=64, unique=True)
     scopes = ArrayField(models.CharField(max_length=32), default=list)
     gate = models.CharField(max_length=9, choices=Gate.choices, default=Gate.HOLD)
-    # The id of the program that its person let in by OAuth; its keys are the program's own.
+    # The id of a program connected by OAuth; its keys are the program's own.
     client = models.CharField(max_length=255, blank=True)
     created_at = models.DateTimeField(default=now)
     expires_at = models.DateTimeField(null=True, blank=True)
@@ -247,13 +247,13 @@ class ApiToken(models.Model):
 
 
 class ApiCall(Content):
-    """The answer to a call with an idempotency key: the same call gets it again, for a day."""
+    """The answer to a call with an idempotency key, repeated to the same call for a day."""
 
     SPACE = "token__space"
 
     token = models.ForeignKey(ApiToken, models.CASCADE, related_name="calls")
     key = models.CharField(max_length=255)
-    # SHA-256 of what was asked: another question under the same key is a mistake.
+    # SHA-256 of the request: another one under the same key is a mistake.
     digest = models.CharField(max_length=64)
     status = models.PositiveSmallIntegerField(default=0)
     body = ContentJSONField(default=dict)
@@ -305,13 +305,13 @@ class AuditEntry(models.Model):
 class AuditSeal(models.Model):
     """An entry of the audit in its chain: a digest of it and of the seal before.
 
-    Entries are sealed after they are committed, so that nobody waits for anybody to write one.
+    Entries are sealed after they are committed, so that writers do not wait for each other.
     """
 
     entry = models.OneToOneField(
         AuditEntry, models.DO_NOTHING, related_name="seal", db_constraint=False
     )
-    # Of the details alone, under the salt: whoever erases words from them erases the salt, and
+    # Of the details alone, under the salt: erasing words from them erases the salt, so that
     # nobody finds the words by guessing.
     salt = models.CharField(max_length=32, blank=True)
     details_digest = models.CharField(max_length=64)

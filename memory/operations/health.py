@@ -241,7 +241,7 @@ def failed_hooks(space: Space, now: datetime) -> Finding:
 def content_key(space: Space, now: datetime) -> Finding:
     """Check that the key of an encrypted space can be opened: without it nothing is written."""
     try:
-        encryption.writer(space.pk)
+        encryption.writing_key(space.pk)
     except encryption.KeyMissing:
         return Finding("encryption", ERROR, _("This space is encrypted and its key is missing."))
     return Finding("encryption")

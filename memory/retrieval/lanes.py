@@ -11,7 +11,7 @@ import psycopg
 from django.db import connection
 
 from memory.models import Chat, Space
-from memory.models.encryption import PREFIX, Unreadable, opened
+from memory.models.encryption import PREFIX, Unreadable, decrypt_lines
 from memory.models.unit import anywhere, shared
 from memory.retrieval import keywords, past
 from memory.retrieval.past import Past
@@ -461,7 +461,7 @@ def _parse_rows(rows: list[tuple], question: Question) -> Candidates:
             unit.until = unit.until or unit.at
             unit.said_at = unit.said_at or unit.at
             if PREFIX in unit.text:
-                unit.text, unit.quote = opened(unit.text), opened(unit.quote)
+                unit.text, unit.quote = decrypt_lines(unit.text), decrypt_lines(unit.quote)
                 if isinstance(unit.text, Unreadable):
                     continue
                 encrypted.append(unit)
@@ -476,7 +476,7 @@ def _parse_rows(rows: list[tuple], question: Question) -> Candidates:
             candidates.hits[number] = set(ids)
         elif part == "pattern":
             row = dict(zip(COLUMNS, values, strict=True))
-            trigger, response = opened(row["text"]), opened(row["quote"])
+            trigger, response = decrypt_lines(row["text"]), decrypt_lines(row["quote"])
             words = text.words(text.fold(trigger))
             if trigger is row["text"] or set(words) & set(question.folded_words):
                 habit = Habit(number, trigger, response, row["confidence"])

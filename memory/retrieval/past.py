@@ -11,7 +11,7 @@ from typing import Any
 
 from django.db import connection
 
-from memory.models.encryption import opened
+from memory.models.encryption import decrypt_lines
 from memory.vectors import embed
 from memory.vectors.embed import Embedder, EmbeddingFailed
 from memory.vectors.store import as_text
@@ -145,7 +145,7 @@ def _without_vector(past: Past, here: list[int], embedder: Embedder) -> dict[int
     values = past.values | {"here": here, "model": embedder.name, "most": MAX_TO_EMBED}
     with connection.cursor() as cursor:
         cursor.execute(WITHOUT_VECTOR, values)
-        rows = [(unit, opened(text)) for unit, text in cursor.fetchall()]
+        rows = [(unit, decrypt_lines(text)) for unit, text in cursor.fetchall()]
     try:
         pairs = ((unit, _vector(embedder, text)) for unit, text in rows)
         return {unit: vector for unit, vector in pairs if vector}

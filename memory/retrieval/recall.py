@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from memory import people, rulings
 from memory.models import Chat, Entity, Message, Recall, Space
-from memory.models.encryption import opened
+from memory.models.encryption import decrypt_lines
 from memory.models.space import in_turn
 from memory.retrieval import gate, lanes, profiles, receipts, scoring
 from memory.retrieval.keywords import Expand
@@ -578,5 +578,5 @@ def add_surroundings(items: list[Scored]) -> None:
     with connection.cursor() as cursor:
         cursor.execute(SURROUNDINGS, [list(turns)])
         for pk, who_before, before, who_after, after in cursor.fetchall():
-            beside = [(who_before, opened(before)), (who_after, opened(after))]
+            beside = [(who_before, decrypt_lines(before)), (who_after, decrypt_lines(after))]
             turns[pk].around = [(who, words) if words else None for who, words in beside]

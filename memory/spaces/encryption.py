@@ -135,7 +135,7 @@ def work(space_id: int, *, now: datetime, tell: Tell = lambda done, total: None)
     for version in state.space.content_keys.values_list("version", flat=True):
         if keys.key_of(space_id, version) is None:  # else its words would be left behind
             raise KeyMissing(space_id)
-    key = keys.writer(space_id)
+    key = keys.writing_key(space_id)
     while _round(state, key, tell):
         state.position, state.done = {}, 0
         state.save(update_fields=["position", "done"])
@@ -227,7 +227,7 @@ def _put(
         [(pk, *values)] = changed
         for number, field in enumerate(fields):
             if field.name in _unique_names(model):
-                values[number] = field.stored(f"{field.opened(values[number])}#{pk}", key)
+                values[number] = field.encrypt(f"{field.decrypt(values[number])}#{pk}", key)
         cursor.execute(_write(model, fields), [[pk], *([value] for value in values)])
 
 
@@ -242,9 +242,9 @@ def _rewritten(field: Any, stored: str | None, key: DataKey | None) -> str | Non
         return None
     if isinstance(field, ContentListField | ContentJSONField):
         was = json.loads(stored)
-        now = field.stored(field.opened(was), key)
+        now = field.encrypt(field.decrypt(was), key)
         return stored if now == was else json.dumps(now, ensure_ascii=False)
-    return str(field.stored(field.opened(stored), key))
+    return str(field.encrypt(field.decrypt(stored), key))
 
 
 def _read(model: Any, fields: list[Any]) -> sql.Composed:

@@ -11,7 +11,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 
 from memory import jobs
 from memory.models import Embedding, EmbeddingModel, Space, Unit
-from memory.models.encryption import Unreadable, opened
+from memory.models.encryption import Unreadable, decrypt_lines
 from memory.models.prepared import cursor_for
 from memory.vectors import embed
 from memory.vectors.embed import Embedder, EmbeddingFailed
@@ -90,7 +90,7 @@ def put_new(messages: list[int]) -> int:
 def _put(embedder: Embedder, sql: str, values: list) -> int:
     with cursor_for(sql) as cursor:
         cursor.execute(sql, values)
-        rows = [(unit, digest, opened(text)) for unit, digest, text in cursor.fetchall()]
+        rows = [(unit, digest, decrypt_lines(text)) for unit, digest, text in cursor.fetchall()]
     rows = [row for row in rows if not isinstance(row[2], Unreadable)]
     if not rows:
         return 0

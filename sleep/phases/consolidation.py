@@ -12,7 +12,7 @@ from django.utils.translation import gettext_noop as N_
 from memory import people
 from memory.episodes import service as episodes
 from memory.models import Entity, Episode, Fact, Message, Space, WorkingNote
-from memory.models.content import stored
+from memory.models.content import encrypted_column
 from memory.text.normalise import jaccard
 from sleep import agreement, error_patterns, nights, offer_proposals, proposals
 from sleep import claims as claim_reader
@@ -75,7 +75,7 @@ def _store_salience(weighed: list[Episode]) -> None:
             [
                 [episode.pk for episode in weighed],
                 [episode.salience for episode in weighed],
-                [json.dumps(stored(episode, "salience_reasons")) for episode in weighed],
+                [json.dumps(encrypted_column(episode, "salience_reasons")) for episode in weighed],
             ],
         )
 
