@@ -8,7 +8,7 @@ from memory.models.episode import Episode
 from memory.models.space import Member, Space
 
 
-# Only what a person or a reply says about the chat; its creation is not a change of memory.
+# Only the fields that a person or a reply changes; creating a chat is not a change of memory.
 @pghistory.track(fields=["title", "context"], model_name="ChatEvent")
 class Chat(Content):
     """One place where people and Keno talk."""
@@ -25,10 +25,10 @@ class Chat(Content):
     thread = models.CharField(max_length=128, blank=True)
     created_at = models.DateTimeField(default=timezone.now)
     last_message_at = models.DateTimeField(null=True, blank=True)
-    # Since when nothing said here is kept; null for a chat like any other.
+    # Since when nothing said here is kept; null unless it is incognito.
     incognito_since = models.DateTimeField(null=True, blank=True)
-    # Only its owner sees it; owners of the space after an entry in the audit. Whoever leaves the
-    # space leaves it private.
+    # Only its owner sees it, and owners of the space after an entry in the audit. It stays private
+    # when its owner leaves the space.
     is_private = models.BooleanField(default=False)
     owner = models.ForeignKey(
         Member, models.SET_NULL, null=True, blank=True, related_name="private_chats"
@@ -97,11 +97,11 @@ class Message(Content):
     handled_at = models.DateTimeField(null=True, blank=True)
     ingested_at = models.DateTimeField(null=True, blank=True)
     # Why it is in the transcript and not in the memory; empty when it is memory, null until that
-    # was decided. What a forgotten fact rests on is silent besides: see SilencedMessage.
+    # is decided. Messages that a forgotten fact rests on are silent, too: see SilencedMessage.
     not_recalled = models.CharField(  # noqa: DJ001
         max_length=10, choices=NotRecalled.choices, null=True, blank=True
     )
-    # What was taken from it and what was skipped, and why: [{"outcome": "new", "fact": 3}, …].
+    # What was learned from it, and what was skipped and why: [{"outcome": "new", "fact": 3}, …].
     journal = ContentJSONField(default=list, blank=True)
 
     class Meta:
@@ -131,7 +131,7 @@ class Message(Content):
 
 
 class Draft(Content):
-    """The answer that is being written in a chat, so far. Gone when the reply is there."""
+    """The answer that is being written in a chat. Deleted when the reply is stored."""
 
     SPACE = "chat__space"
 
@@ -144,13 +144,13 @@ class Draft(Content):
 
 
 class ChatSummary(Content):
-    """What was said in a chat before its short-term window, in short; made anew, never edited."""
+    """What was said in a chat before its short-term window, in short; replaced, never edited."""
 
     space = models.ForeignKey(Space, models.CASCADE, related_name="chat_summaries")
     chat = models.OneToOneField(Chat, models.CASCADE, related_name="summary")
     text = ContentField()
-    # The newest message that it rests on; how many they are, and the sum of their ids: when these
-    # do not fit any more it is not shown.
+    # The newest message that it rests on, their number and the sum of their ids. When these differ
+    # from the messages of today it is not shown.
     until = models.BigIntegerField()
     messages = models.PositiveIntegerField()
     checksum = models.BigIntegerField()

@@ -16,13 +16,12 @@ from memory.text.normalise import fold
 
 class EntityQuerySet(models.QuerySet):
     def whole(self) -> "EntityQuerySet":
-        """Those that were not merged into another one."""
+        """Return the entities that are not merged into another one."""
         return self.filter(merged_into=None)
 
     def in_scope(self, chat: Chat | None) -> "EntityQuerySet":
-        """Whom this chat may know: its own people and those of the whole space."""
-        mine = models.Q(chat=None) | models.Q(chat=chat) if chat else models.Q(chat=None)
-        return self.filter(mine)
+        """Return the entities that this chat may know: its own and those of the whole space."""
+        return self.filter(models.Q(chat=None) | models.Q(chat=chat))
 
     def named(self, *names: str) -> "EntityQuerySet":
         return self.filter(keys__overlap=[key_of(name) for name in names])
@@ -60,7 +59,7 @@ class Entity(models.Model):
     # All names as they are compared.
     keys = ArrayField(models.CharField(max_length=120), default=list, editable=False)
     kind = models.CharField(max_length=12, choices=Kind.choices, default=Kind.PERSON)
-    # "Ana's sister": whose, and what, in English whatever the language ("sister").
+    # Of "Ana's sister": the entity of Ana, and "sister", in English whatever the language.
     owner = models.ForeignKey(
         "self", models.SET_NULL, null=True, blank=True, related_name="relatives"
     )
@@ -70,7 +69,7 @@ class Entity(models.Model):
     merged_into = models.ForeignKey(
         "self", models.SET_NULL, null=True, blank=True, related_name="merged"
     )
-    # A person named it: no machine renames it.
+    # Named by a person: no machine renames it.
     sticky = models.BooleanField(default=False)
     created_at = models.DateTimeField(default=timezone.now)
     updated_at = models.DateTimeField(default=timezone.now)
@@ -104,14 +103,14 @@ class Entity(models.Model):
 
     @property
     def is_unnamed(self) -> bool:
-        """Known only by whose it is: "Ana's sister"."""
-        return any(not one.name for one in relatives_in(self.name))
+        """Tell whether it is known only by a relation: "Ana's sister"."""
+        return any(not relative.name for relative in relatives_in(self.name))
 
 
 class Mention(models.Model):
-    """What a fact has to do with somebody: who said it, whom it is about, who else is named.
+    """A link from a fact to an entity: who said it, who it is about, who else is named.
 
-    Found from the fact's own words, so it can be found again; a trigger drops it when they change.
+    It follows from the fact's words and can be made again; a trigger drops it when they change.
     """
 
     class Role(models.TextChoices):
@@ -120,7 +119,7 @@ class Mention(models.Model):
         NAMED = "named", _("Named")
 
     fact = models.ForeignKey(Fact, models.CASCADE, related_name="mentions")
-    # Null: looked at, and nobody is certain.
+    # Null: the fact was read, and no entity is certain.
     entity = models.ForeignKey(Entity, models.CASCADE, null=True, related_name="mentions")
     role = models.CharField(max_length=7, choices=Role.choices)
 

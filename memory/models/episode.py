@@ -17,24 +17,24 @@ from memory.models.space import Space
 
 class EpisodeQuerySet(ContentQuerySet):
     def remembered(self) -> "EpisodeQuerySet":
-        """What recall may find: everything but the trash."""
+        """Return what recall may find: everything but the trash."""
         return self.exclude(status="discarded")
 
     def discarded(self) -> "EpisodeQuerySet":
         return self.filter(status="discarded")
 
     def in_scope(self, chat: models.Model) -> "EpisodeQuerySet":
-        """What this chat may know: its own episodes and the shared ones."""
+        """Return what this chat may know: its own episodes and the shared ones."""
         return self.filter(models.Q(chat=None) | models.Q(chat=chat), space=chat.space_id)
 
     def newest(self) -> "EpisodeQuerySet":
         return self.order_by("-started_at", "-pk")
 
 
-THEN = models.Index(fields=["space", "-started_at", "-pgh_obj"], name="episode_then")
+EVENT_INDEX = models.Index(fields=["space", "-started_at", "-pgh_obj"], name="episode_then")
 
 
-@pghistory.track(exclude=["salience", "salience_reasons"], meta={"indexes": [THEN]})
+@pghistory.track(exclude=["salience", "salience_reasons"], meta={"indexes": [EVENT_INDEX]})
 class Episode(Content):
     """Something that happened. Discarding puts it in a trash for seven days."""
 
@@ -113,7 +113,7 @@ class Episode(Content):
         return self.title or self.body[:60]
 
     def reverted(self) -> None:
-        """After an undo, a part that was split off gives its messages back, or takes them again."""
+        """Move the messages of a split-off part after an undo: back to the whole, or here again."""
         if self.source != "split":
             return
         whole = type(self).objects.filter(pk__in=self.summary_of[:1]).first()

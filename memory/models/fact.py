@@ -17,18 +17,18 @@ from memory.models.space import Space
 
 class FactQuerySet(ContentQuerySet):
     def live(self) -> "FactQuerySet":
-        """What Keno believes now."""
+        """Return what Keno believes now."""
         return self.filter(status="active")
 
     def in_space(self, space: Space) -> "FactQuerySet":
         return self.filter(space=space)
 
     def in_scope(self, chat: Chat) -> "FactQuerySet":
-        """What this chat may know: its own facts and those of the whole space."""
+        """Return what this chat may know: its own facts and those of the whole space."""
         return self.known_in(chat.space_id, chat.pk)
 
     def known_in(self, space: Any, chat: Any) -> "FactQuerySet":
-        """The same by ids, or by their places in a prepared question."""
+        """The same by ids, or by parameters of a prepared query."""
         return self.filter(models.Q(chat=None) | models.Q(chat=chat), space=space)
 
     def about(self, subject: str) -> "FactQuerySet":
@@ -44,18 +44,18 @@ class FactQuerySet(ContentQuerySet):
         return self.order_by("-updated_at", "-pk")
 
 
-# When it was used last, with a date for never: an order needs one for every row.
+# When it was last used, or 1970 for never: ordering needs a value in every row.
 USED_AT = Coalesce("last_used_at", models.Value(datetime(1970, 1, 1, tzinfo=UTC)))
-THEN = models.Index(fields=["space", "-pgh_created_at", "-pgh_obj"], name="fact_then")
+EVENT_INDEX = models.Index(fields=["space", "-pgh_created_at", "-pgh_obj"], name="fact_then")
 
 
-# Uses are counted by every reply; they are not changes of what Keno believes. How long it usually
-# lasts follows from its words.
 WEIGHTS = ["decisive", "helpful", "idle", "harmful"]
-NOT_KEPT = ["use_count", "last_used_at", "upheld_at", "lasts", *WEIGHTS]
+# Every reply counts uses, which are not changes of what Keno believes; `lasts` follows from the
+# words.
+UNTRACKED = ["use_count", "last_used_at", "upheld_at", "lasts", *WEIGHTS]
 
 
-@pghistory.track(exclude=NOT_KEPT, meta={"indexes": [THEN]})
+@pghistory.track(exclude=UNTRACKED, meta={"indexes": [EVENT_INDEX]})
 class Fact(Content):
     """One thing Keno believes. Forgetting archives it; only purge deletes."""
 
@@ -100,7 +100,7 @@ class Fact(Content):
     LORE = "__lore__"
     UNDO_CREATE = {"status": Status.TRASHED, "forgotten": True}
 
-    # Which account said it, when a night looked for that.
+    # The account that said it, set by nights.
     speaker = ""
 
     space = models.ForeignKey(Space, models.CASCADE, related_name="facts")
@@ -108,7 +108,7 @@ class Fact(Content):
     chat = models.ForeignKey(Chat, models.CASCADE, null=True, blank=True, related_name="facts")
     subject = models.CharField(max_length=120, blank=True)
     text = ContentField()
-    # SHA-256 of the normalised text: what makes two sayings the same fact.
+    # SHA-256 of the normalised text: two statements with the same key are one fact.
     said_key = ContentField(max_length=64, editable=False)
     quote = ContentField(blank=True)
     language = models.CharField(max_length=8, blank=True)
@@ -129,11 +129,11 @@ class Fact(Content):
     # When a plan is over: "next month" has its last day.
     occurs_until = models.DateTimeField(null=True, blank=True)
     lasts = models.CharField(max_length=6, choices=Lasts.choices, blank=True)
-    # Last checked is the newest of these and last_seen_at: a person said that it is still so, or
-    # a reply said it and nobody objected.
+    # A person said that it is still so; a reply used it and nobody objected. The newest of these
+    # and last_seen_at is when it was last checked.
     confirmed_at = models.DateTimeField(null=True, blank=True)
     upheld_at = models.DateTimeField(null=True, blank=True)
-    # Someone had it forgotten: the messages it rests on are not recalled either.
+    # Forgotten by someone: the messages it rests on are not recalled either.
     forgotten = models.BooleanField(default=False)
     source = models.CharField(max_length=7, choices=Source.choices, default=Source.PERSON)
     message = models.ForeignKey(
@@ -155,7 +155,7 @@ class Fact(Content):
     sticky = models.BooleanField(default=False)
     use_count = models.PositiveIntegerField(default=0)
     last_used_at = models.DateTimeField(null=True, blank=True)
-    # What it was to past answers, which were given again without it: see trust/golden.py.
+    # How past answers changed when they were given again without it: see trust/golden.py.
     decisive = models.PositiveIntegerField(default=0, db_default=0)
     helpful = models.PositiveIntegerField(default=0, db_default=0)
     idle = models.PositiveIntegerField(default=0, db_default=0)
@@ -237,21 +237,20 @@ class Fact(Content):
 
     @property
     def checked_at(self) -> datetime:
-        """When it was last said, confirmed, or used in a reply that nobody contradicted."""
-        known = (self.last_seen_at, self.confirmed_at, self.upheld_at)
-        return max(at for at in known if at)
+        """Return when it was last said, confirmed, or used in a reply that nobody contradicted."""
+        return max(at for at in (self.last_seen_at, self.confirmed_at, self.upheld_at) if at)
 
 
 class Reminder(models.Model):
-    """When a plan is said in the chat where it was made. Its words are those of the fact."""
+    """When Keno reminds a chat of a plan. The words are those of the fact."""
 
     space = models.ForeignKey(Space, models.CASCADE, related_name="reminders")
     fact = models.OneToOneField(Fact, models.CASCADE, related_name="reminder")
     chat = models.ForeignKey(Chat, models.CASCADE, related_name="reminders")
-    # Null when it was said and does not come again.
+    # Null when it was said and does not repeat.
     next_at = models.DateTimeField(null=True, blank=True, db_index=True)
-    # The weekdays on which it comes again ("04": Mondays and Fridays), or the day of each month
-    # ("m5"); empty: once.
+    # The weekdays on which it repeats ("04": Mondays and Fridays), or the day of each month
+    # ("m5"); empty: never.
     every = models.CharField(max_length=8, blank=True)
     said_at = models.DateTimeField(null=True, blank=True)
 
@@ -262,8 +261,8 @@ class Reminder(models.Model):
 class SilencedMessage(models.Model):
     """A message that a forgotten fact rests on, or that repeated it: recall does not see it.
 
-    A database trigger on facts keeps the rows, so that every way of forgetting and of bringing
-    back, also undo, silences and wakes the same messages.
+    A database trigger on facts writes the rows, so that every way of forgetting and restoring,
+    also undo, silences and wakes the same messages.
     """
 
     # Null when the fact was purged: its words stay silent.

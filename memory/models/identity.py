@@ -29,16 +29,27 @@ class Identity(Content):
         return f"Identity of {self.space}"
 
 
-class ForWhom(Content):
-    """Whom a row is for: one person of a channel, by their id, or everybody when there is none."""
+class ForPerson(Content):
+    """A row in force for one person of a channel, by their id, or for everybody without one."""
+
+    class Status(models.TextChoices):
+        ACTIVE = "active", _("In force")
+        ARCHIVED = "archived", _("Archived")
+
+    UNDO_CREATE = {"status": Status.ARCHIVED}
 
     channel = models.CharField(max_length=32, blank=True)
     author_id = models.CharField(max_length=128, blank=True)
-    # What they call themselves: for showing, and proof of nothing.
+    # What they call themselves: only for display, as it proves nothing.
     person = models.CharField(max_length=120, blank=True)
+    position = models.PositiveIntegerField(default=0)
+    status = models.CharField(max_length=8, choices=Status.choices, default=Status.ACTIVE)
+    created_at = models.DateTimeField(default=timezone.now)
+    updated_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
         abstract = True
+        ordering = ["position", "pk"]
 
     def holds_for(self, pairs: Collection[tuple[str, str]]) -> bool:
         """Tell whether it is for everybody, or for whoever has these (channel, author id) pairs."""
@@ -46,14 +57,8 @@ class ForWhom(Content):
 
 
 @pghistory.track()
-class Rule(ForWhom):
+class Rule(ForPerson):
     """How Keno behaves: an instruction, examples, and phrases it must not say."""
-
-    class Status(models.TextChoices):
-        ACTIVE = "active", _("In force")
-        ARCHIVED = "archived", _("Archived")
-
-    UNDO_CREATE = {"status": Status.ARCHIVED}
 
     space = models.ForeignKey(Space, models.CASCADE, related_name="rules")
     slug = ContentField(max_length=80)
@@ -63,13 +68,8 @@ class Rule(ForWhom):
     examples = ContentJSONField(default=list, blank=True)
     # [{"phrase": "…", "reason": "…", "pattern": false}]
     forbidden = ContentJSONField(default=list, blank=True)
-    position = models.PositiveIntegerField(default=0)
-    status = models.CharField(max_length=8, choices=Status.choices, default=Status.ACTIVE)
-    created_at = models.DateTimeField(default=timezone.now)
-    updated_at = models.DateTimeField(default=timezone.now)
 
-    class Meta:
-        ordering = ["position", "pk"]
+    class Meta(ForPerson.Meta):
         constraints = [
             models.UniqueConstraint(
                 fields=["space", "slug"], condition=models.Q(status="active"), name="rule_slug_once"
@@ -81,14 +81,8 @@ class Rule(ForWhom):
 
 
 @pghistory.track()
-class Preference(ForWhom):
-    """One thing somebody likes or has ruled out in how Keno talks to them."""
-
-    class Status(models.TextChoices):
-        ACTIVE = "active", _("In force")
-        ARCHIVED = "archived", _("Archived")
-
-    UNDO_CREATE = {"status": Status.ARCHIVED}
+class Preference(ForPerson):
+    """One thing someone likes or has ruled out in how Keno talks to them."""
 
     space = models.ForeignKey(Space, models.CASCADE, related_name="preferences")
     # The heading it is listed under; empty for the list at the top.
@@ -97,13 +91,8 @@ class Preference(ForWhom):
     value = ContentField()
     source = models.CharField(max_length=64, default="person")
     sticky = models.BooleanField(default=False)
-    position = models.PositiveIntegerField(default=0)
-    status = models.CharField(max_length=8, choices=Status.choices, default=Status.ACTIVE)
-    created_at = models.DateTimeField(default=timezone.now)
-    updated_at = models.DateTimeField(default=timezone.now)
 
-    class Meta:
-        ordering = ["position", "pk"]
+    class Meta(ForPerson.Meta):
         indexes = [models.Index(fields=["space", "status"], name="preference_in_force")]
 
     def __str__(self):
@@ -134,7 +123,7 @@ class Ruling(Content):
     reason = ContentField(max_length=300, blank=True)
     by = models.CharField(max_length=160)
     status = models.CharField(max_length=6, choices=Status.choices, default=Status.ACTIVE)
-    # How often a writer was turned away: nothing is skipped silently.
+    # How often it stopped a writer: nothing is skipped silently.
     times_obeyed = models.PositiveIntegerField(default=0)
     last_obeyed_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(default=timezone.now)

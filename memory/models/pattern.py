@@ -14,9 +14,9 @@ class PatternQuerySet(ContentQuerySet):
     def in_scope(
         self, space: Space, chat: models.Model | None, *, shared: bool = True
     ) -> "PatternQuerySet":
-        """The habits of the whole space, unless it is not `shared`, and, in a chat, its own."""
-        everybodys = models.Q(chat=None) if shared else models.Q(pk__in=[])
-        return self.filter(everybodys | models.Q(chat=chat) if chat else everybodys, space=space)
+        """Return the habits of the chat, if any, and with `shared` those of the whole space."""
+        common = models.Q(chat=None) if shared else models.Q(pk__in=[])
+        return self.filter(common | models.Q(chat=chat) if chat else common, space=space)
 
 
 @pghistory.track(exclude=["use_count", "last_used_at"])

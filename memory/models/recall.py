@@ -88,7 +88,7 @@ class Recall(Content):
     error = ContentField(blank=True)
     # What the gate and the limits cut, as one value: see memory/retrieval/receipts.py.
     left_out = models.JSONField(default=dict, blank=True)
-    # Its memories were weighed: what each was to the answer is counted on the facts.
+    # Whether its facts have counted what each was to the answer.
     weighed = models.BooleanField(default=False, db_default=False)
     at = models.DateTimeField(default=timezone.now)
 
@@ -103,7 +103,7 @@ class Recall(Content):
 
 
 class RecallItem(models.Model):
-    """One memory that a recall weighed: every part of its score, and what became of it."""
+    """One memory that a recall scored: every part of its score, and what became of it."""
 
     SPACE = "recall__space"
 
@@ -192,7 +192,7 @@ class GoldenQuestion(Content):
     UNDO_CREATE = {"status": Status.RETIRED}
 
     space = models.ForeignKey(Space, models.CASCADE, related_name="golden_questions")
-    # Null: asked outside every chat, of what the whole space knows.
+    # Null: asked outside every chat, about what the whole space knows.
     chat = models.ForeignKey(
         Chat, models.CASCADE, null=True, blank=True, related_name="golden_questions"
     )

@@ -27,7 +27,7 @@ class Unit(models.Model):
     chat = models.ForeignKey(
         Chat, models.CASCADE, null=True, blank=True, related_name="units", db_index=False
     )
-    # Who may see it as one number: the chat's id, or shared(space) for the whole space.
+    # Who may see it, as one number: the id of the chat, or shared(space) for the whole space.
     scope = models.BigIntegerField()
     # The same with anywhere(space) beside it: what the word index filters by.
     scopes = models.GeneratedField(
@@ -40,15 +40,15 @@ class Unit(models.Model):
         db_persist=True,
     )
     episode_id = models.BigIntegerField(null=True, blank=True)
-    # The author of a message, the subject of a fact, folded; names in a question meet it.
+    # The author of a message or the subject of a fact, folded, to match names in a question.
     speaker = models.CharField(max_length=120, blank=True)
     at = models.DateTimeField()
     until = models.DateTimeField()
     pinned = models.BooleanField(default=False)
-    # Not live: archived, superseded, quarantined, discarded, in the trash. It has no words then.
+    # False when archived, superseded, quarantined or in the trash; then it has no words.
     live = models.BooleanField(default=True)
     words = SearchVectorField(null=True)
-    # What the stored vectors were made from; another text makes them stale.
+    # The hash of the text of the stored vectors: another one makes them stale.
     text_hash = models.CharField(max_length=32)
 
     class Meta:
@@ -83,17 +83,17 @@ class Unit(models.Model):
 
 
 def shared(space_id: int) -> int:
-    """The scope of what the whole space knows."""
+    """Return the scope of what the whole space knows."""
     return -2 * space_id
 
 
 def anywhere(space_id: int) -> int:
-    """Matches every unit of the space, whatever its chat: for its owner, never for a reply."""
+    """Return the scope of every unit of the space: for its owner, never for a reply."""
     return -2 * space_id - 1
 
 
 class EmbeddingModel(models.Model):
-    """A model whose vectors are stored. Recall uses the active one; another may be on its way."""
+    """A model whose vectors are stored. Recall uses the active one; another may be in progress."""
 
     name = models.CharField(max_length=160, unique=True)
     provider = models.CharField(max_length=16)

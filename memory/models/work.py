@@ -71,7 +71,7 @@ class DeadLetter(models.Model):
 
 
 class Heartbeat(models.Model):
-    """A running worker says that it lives, and what its channels do."""
+    """The last sign of life of a worker, and the state of its channels."""
 
     name = models.CharField(max_length=120, unique=True)
     version = models.CharField(max_length=32, blank=True)
@@ -85,7 +85,7 @@ class Heartbeat(models.Model):
 
 
 class Lease(models.Model):
-    """What only one process may do; who does it, and until when unless it is renewed."""
+    """A task for one process at a time: its holder, and until when unless it is renewed."""
 
     name = models.CharField(max_length=120, primary_key=True)
     holder = models.CharField(max_length=120)
@@ -107,7 +107,7 @@ class Notice(Content):
     kind = models.CharField(max_length=48)
     level = models.CharField(max_length=7, choices=Level.choices, default=Level.INFO)
     text = ContentField()
-    # The same in every language that a reader may have; empty in rows from before.
+    # The same in every language of readers; empty in old rows.
     words = ContentJSONField(default=dict, blank=True)
     link = models.CharField(max_length=300, blank=True)
     # The same key again is the same notice: it is not told twice.
@@ -142,7 +142,7 @@ class Parcel(Content):
         PACKING = "packing", _("Writing")
         PACKED = "packed", _("Ready to download")
 
-    # What a job is at work on, or will be.
+    # A job works on it, or will.
     BUSY = (Status.LOOKING, Status.APPLYING, Status.UNDOING, Status.PACKING)
 
     space = models.ForeignKey(Space, models.CASCADE, related_name="parcels")
@@ -150,17 +150,17 @@ class Parcel(Content):
     status = models.CharField(max_length=8, choices=Status.choices)
     name = ContentField(max_length=200)
     size = models.BigIntegerField(default=0)
-    # What the person said it is, and what it turned out to be.
+    # The format that the person chose, and the one that it has.
     asked = models.CharField(max_length=16, default="auto")
     format = models.CharField(max_length=16, blank=True)
     guild = models.CharField(max_length=80, blank=True)
-    # The language of whoever asked: a worker has none of its own.
+    # The language of the person, for the worker.
     language = models.CharField(max_length=8, default="en")
     by = models.CharField(max_length=160)
     problem = ContentField(blank=True)
     # {"fact": {"taken": 12, "skipped": 3}, …}; of an export {"facts": {"written": 12}, …}
     counts = models.JSONField(default=dict, blank=True)
-    # The change that the import made: undo asks for it.
+    # The id of the change that the import made, for undo.
     change = models.CharField(max_length=36, blank=True)
     done = models.PositiveIntegerField(default=0)
     total = models.PositiveIntegerField(default=0)
@@ -179,7 +179,7 @@ class Parcel(Content):
 
 
 class ParcelPiece(models.Model):
-    """A part of the file: in the database, so that whichever worker takes the job has it."""
+    """A part of the file, in the database so that every worker has it."""
 
     parcel = models.ForeignKey(Parcel, models.CASCADE, related_name="pieces")
     number = models.PositiveIntegerField()
@@ -193,7 +193,7 @@ class ParcelPiece(models.Model):
 
 
 class ParcelLine(Content):
-    """One line of the report of an import: what was found, and what becomes of it."""
+    """One line of the report of an import: what the file holds, and what becomes of it."""
 
     SPACE = "parcel__space"
 
@@ -215,7 +215,7 @@ class ParcelLine(Content):
 
 
 class Erasure(models.Model):
-    """Something that a job erases for good; once done, the receipt of it, without a word of it."""
+    """Something that a job erases for good; afterwards the receipt, without its words."""
 
     class Kind(models.TextChoices):
         MESSAGE = "message", _("Message")
@@ -230,7 +230,7 @@ class Erasure(models.Model):
         DONE = "done", _("Done")
         FAILED = "failed", _("Failed")
 
-    # Null once the space itself is gone: whoever asked keeps the receipt.
+    # Null once the space itself is erased: the receipt stays.
     space = models.ForeignKey(
         Space, models.SET_NULL, null=True, blank=True, related_name="erasures"
     )
@@ -240,8 +240,8 @@ class Erasure(models.Model):
     by = models.CharField(max_length=160)
     # How many rows of each table, {"memory.Message": 12, …}.
     counts = models.JSONField(default=dict, blank=True)
-    # What was erased, so that a restored backup can be made to lose it again: keyed digests of
-    # where each row stood, never of its words.
+    # Keyed digests of the rows that were erased, never of their words, so that they can be erased
+    # again from a restored backup.
     salt = models.CharField(max_length=32, blank=True)
     digests = models.JSONField(default=list, blank=True)
     done = models.PositiveIntegerField(default=0)
@@ -269,7 +269,7 @@ class Connection(models.Model):
 
 
 class Webhook(models.Model):
-    """A program that is told what happens in the space: that it did, never a word of it."""
+    """A program that is told that something happened in the space, without any words."""
 
     class Event(models.TextChoices):
         FACT = "fact", _("Facts")
@@ -281,7 +281,7 @@ class Webhook(models.Model):
     space = models.ForeignKey(Space, models.CASCADE, related_name="webhooks")
     url = models.CharField(max_length=500)
     events = ArrayField(models.CharField(max_length=10, choices=Event.choices), default=list)
-    # What signs the calls, under the key of the home.
+    # Signs the calls; sealed by the key of the installation.
     secret = models.TextField()
     by = models.CharField(max_length=160)
     created_at = models.DateTimeField(default=timezone.now)
@@ -291,7 +291,7 @@ class Webhook(models.Model):
 
 
 class WebhookEvent(models.Model):
-    """Something that happened and is not told yet; written by a trigger, with the change itself."""
+    """An event that waits to be told; written by a trigger, with the change itself."""
 
     webhook = models.ForeignKey(Webhook, models.CASCADE, related_name="waiting")
     event = models.CharField(max_length=10)
@@ -304,7 +304,7 @@ class WebhookEvent(models.Model):
 
 
 class WebhookDelivery(models.Model):
-    """One call of a webhook: what was told, and what came back."""
+    """One call of a webhook: the events, and the answer."""
 
     webhook = models.ForeignKey(Webhook, models.CASCADE, related_name="deliveries")
     # [{"event": "fact", "action": "created", "id": 7, "at": "…"}, …]
@@ -338,7 +338,7 @@ class LlmCall(Content):
     message = models.ForeignKey(
         Message, models.SET_NULL, null=True, blank=True, related_name="llm_calls"
     )
-    # A plain number: the night lives one floor above and memory does not know it.
+    # A plain number: nights belong to `sleep`, which memory does not import.
     night_id = models.BigIntegerField(null=True, blank=True, db_index=True)
     purpose = models.CharField(max_length=9, choices=Purpose.choices)
     provider = models.CharField(max_length=32)
@@ -353,7 +353,7 @@ class LlmCall(Content):
     ok = models.BooleanField(default=True)
     error = ContentField(max_length=300, blank=True)
     trace = models.CharField(max_length=32, blank=True)
-    # What was asked and answered, without secrets; empty unless the space keeps it for some days.
+    # Question and answer, without secrets; empty unless the space keeps them for some days.
     prompt = ContentField(blank=True)
     answer = ContentField(blank=True)
     at = models.DateTimeField(default=timezone.now)
