@@ -15,13 +15,13 @@ from memory.models import Chat, Message, OutboxItem
 from memory.text import normalise as words
 
 COMMAND = re.compile(r"/[^\W\d_]")
-# "Wait…", "espera un momento": more is coming, so the pause is longer.
+# "Wait…", "espera un momento": more will follow, so the pause is longer.
 UNFINISHED = re.compile(r"(?:\.\.|…)\W*$|^\W*(?:wait|hold on|one moment|un momento|espera)\b", re.I)
 UNFINISHED_FACTOR = 2
 STOP_WORDS = {"stop", "cancel", "para", "cancelar", "cancela"}
 # The job that answers a message. Whoever answers registers a task under this name.
 ANSWER_JOB = "bot.answer"
-# A command waits neither for the rest of what someone is typing nor behind it.
+# A command is answered before anything else, without a pause.
 PRIORITY = {"command": 10, "full": 5, "text": 0}
 
 
@@ -50,14 +50,8 @@ def receive(
     """
     now = now or timezone.now()
     with transaction.atomic():
-        message, is_new = chats.receive(
-            chat,
-            text=text,
-            external_id=_namespaced_id(external_id),
-            now=now,
-            received_at=now,
-            **fields,
-        )
+        fields |= {"external_id": _namespaced_id(external_id), "received_at": now}
+        message, is_new = chats.receive(chat, text=text, now=now, **fields)
         if not is_new:
             return None
         if not message.text:
@@ -73,15 +67,12 @@ def edit(chat: Chat, *, text: str, external_id: object, **fields: Any) -> Messag
     """Store an edited message: in place while unanswered, as a new message afterwards."""
     screened = screen(text)
     with transaction.atomic():
-        rows = Message.objects.select_for_update().filter(
-            chat=chat, external_id=_namespaced_id(external_id), role=Message.Role.USER
-        )
-        message = rows.first()
+        rows = Message.objects.filter(chat=chat, role=Message.Role.USER).select_for_update()
+        message = rows.filter(external_id=_namespaced_id(external_id)).first()
         if message and (message.text == screened.text or not screened.text):
             return None
         if message and message.handled_at is None:
-            message.text, message.flags = screened.text, screened.flags
-            message.not_recalled = None
+            message.text, message.flags, message.not_recalled = screened.text, screened.flags, None
             message.save(update_fields=["text", "flags", "not_recalled"])
             message.chat = chat
             return message
@@ -90,7 +81,7 @@ def edit(chat: Chat, *, text: str, external_id: object, **fields: Any) -> Messag
 
 
 def answer_later(message: Message, *, now: datetime, silence: float | None = None) -> None:
-    """Enqueue the job of this message. The newest one's answers them all: see bot.turn."""
+    """Enqueue the job of this message; that of the newest answers them all: see bot.turn."""
     kind = _kind(message, size=message.space.options.batch_size)
     jobs.enqueue(
         ANSWER_JOB,
@@ -104,13 +95,12 @@ def answer_later(message: Message, *, now: datetime, silence: float | None = Non
 
 def unanswered(chat_id: int):
     """Return the messages of people in the chat that were not answered yet, oldest first."""
-    return Message.objects.filter(
-        chat_id=chat_id, role=Message.Role.USER, handled_at=None
-    ).order_by("pk")
+    messages = Message.objects.filter(chat_id=chat_id, role=Message.Role.USER, handled_at=None)
+    return messages.order_by("pk")
 
 
 def answer_to(message: Message) -> str | None:
-    """What was sent in answer; None until the message is handled."""
+    """Return the text sent in answer, or ""; None until the message is handled."""
     handled = Message.objects.filter(pk=message.pk).values_list("handled_at", flat=True).first()
     if handled is None:
         return None
@@ -137,5 +127,5 @@ def _due(message: Message, *, silence: float | None, now: datetime) -> datetime:
     pause = options.batch_silence if silence is None else silence
     pause *= UNFINISHED_FACTOR if UNFINISHED.search(message.text) else 1
     first = unanswered(message.chat_id).values_list("received_at", flat=True).first() or now
-    longest = first + timedelta(seconds=options.batch_wait)
-    return min(now + timedelta(seconds=pause), max(longest, now))
+    latest = first + timedelta(seconds=options.batch_wait)
+    return min(now + timedelta(seconds=pause), max(latest, now))

@@ -25,10 +25,11 @@ KEY = re.compile(r"[A-Za-z0-9_-]{1,161}\Z")
 # No dash: the first dash of a key ends the channel, so that no two chats share a key.
 CHANNEL = re.compile(r"[A-Za-z0-9_]{1,32}\Z")
 CONTEXT_LENGTH = 4000
-# A flag of a message that was passed on, with the name of whoever wrote it, if that is known.
+# The flag of a forwarded message, with the name of its author, if that is known.
 FORWARDED = "forwarded:"
-# However long the silence, a reply still sees the last exchanges of the same afternoon.
-MIN_MESSAGES, MIN_MESSAGES_HOURS = 4, 4
+# After a long silence a reply still sees so many messages of the last hours.
+MIN_MESSAGES = 4
+MIN_MESSAGES_HOURS = 4
 
 
 class BadChatId(ValueError):
@@ -46,9 +47,8 @@ class Received(NamedTuple):
 def key_of(channel: str, external_id: object) -> str:
     """Return the chat's key in its space: telegram-123456789, or telegram--499098 for a group."""
     key = f"{channel}-{external_id}"
-    if not CHANNEL.match(channel) or not str(external_id) or not KEY.match(key):
-        raise BadChatId
-    if len(str(external_id)) > 128:
+    is_valid = CHANNEL.match(channel) and KEY.match(key) and 0 < len(str(external_id)) <= 128
+    if not is_valid:
         raise BadChatId
     return key
 
@@ -58,19 +58,15 @@ def find_or_open(space: Space, *, channel: str, external_id: object, **defaults:
     key = key_of(channel, external_id)
     if "title" in defaults:
         defaults["title"] = text.short(redacted(str(defaults["title"])), 200)
-    return Chat.objects.get_or_create(
-        space=space,
-        channel=channel,
-        external_id=str(external_id),
-        defaults={"key": key} | defaults,
-    )[0]
+    names = {"channel": channel, "external_id": str(external_id)}
+    return Chat.objects.get_or_create(space=space, **names, defaults={"key": key} | defaults)[0]
 
 
 @transaction.atomic
 def set_private(chat: Chat, *, owner: Member, private: bool, by: str) -> bool:
     """Close the chat to everybody but its owner, or open it to the space again.
 
-    Only who alone talks in a chat may close it, and only its owner may open it.
+    Only a member who alone talks in it may close it, and only its owner may open it.
     """
     if private == chat.is_private or not (_talks_alone(chat, owner) or chat.owner == owner):
         return False
@@ -84,8 +80,8 @@ def _talks_alone(chat: Chat, member: Member) -> bool:
     links = member.chat_links.filter(channel=chat.channel, linked_at__isnull=False)
     mine = {str(member.user_id)} if chat.channel == "web" else set()
     mine |= set(links.values_list("author_id", flat=True))
-    said = Message.objects.filter(chat=chat, role=Message.Role.USER).order_by()
-    authors = set(said.values_list("author_id", flat=True).distinct())
+    messages = Message.objects.filter(chat=chat, role=Message.Role.USER).order_by()
+    authors = set(messages.values_list("author_id", flat=True).distinct())
     return bool(authors) and authors <= mine
 
 
@@ -110,36 +106,32 @@ def receive(
 ) -> Received:
     """Store a message, once per external id, with secrets redacted.
 
-    A channel whose messages have no ids leaves external_id empty: every call is then a new message.
-    `origin` names who wrote what was only passed on, or is empty when that is hidden. `fields` may
-    name author, author_id, reply_to, trace, language, not_recalled.
+    A channel without ids leaves external_id empty: every call is then a new message. `origin` is
+    the author of a forwarded message, empty when hidden. `fields` may name author, author_id,
+    reply_to, trace, language, not_recalled.
     """
     screened = screen_message(text, role=role)
     sent_at = sent_at or now or timezone.now()
-    values = {
-        "space": chat.space,
-        "role": role,
-        "text": screened.text,
-        "flags": [*screened.flags, *truncation_flag(text), *_origin_flag(origin)],
-        "sent_at": sent_at,
-    } | _describe(screened, fields)
+    flags = [*screened.flags, *truncation_flag(text), *_origin_flag(origin)]
+    values = {"space": chat.space, "role": role, "text": screened.text, "flags": flags}
+    values |= {"sent_at": sent_at} | _describe(screened, fields)
     if chat.incognito_since:
-        # In the transcript until it ends, and read by nothing that learns.
+        # In the transcript until the incognito part ends; nothing learns from it.
         values |= {"not_recalled": Message.NotRecalled.INCOGNITO, "ingested_at": sent_at}
     message, is_new = _get_or_create_message(chat, stored_id(external_id), values)
     if is_new:
         # Greatest ignores a null: an older import never moves the clock back.
-        _spoken_in(chat=chat.pk, at=sent_at)
+        _set_last_message(chat=chat.pk, at=sent_at)
     return Received(message, is_new)
 
 
 @prepared_update(chat="bigint", at="timestamptz")
-def _spoken_in(chat, at):
+def _set_last_message(chat, at):
     return Chat.objects.filter(pk=chat), {"last_message_at": Greatest("last_message_at", at)}
 
 
 def begin_incognito(chat: Chat, *, now: datetime | None = None) -> bool:
-    """Keep nothing that is said from now on; False when it is so already."""
+    """Make the chat incognito from now on; False when it is already."""
     if chat.incognito_since:
         return False
     chat.incognito_since = now or timezone.now()
@@ -158,19 +150,18 @@ def reply(
 ) -> Message:
     """Store Keno's reply, without its tags; once per message, however often it is saved.
 
-    `changes` are those of memory that came with it, for /undo; `fields` are others of the message:
-    not_recalled, episode_id.
+    `changes` are the changes of memory that came with it, for /undo; `fields` may name
+    not_recalled and episode_id.
     """
-    external_id = f"reply-{to.pk}" if to else ""
     received = receive(
         chat,
         text=text,
-        external_id=external_id,
+        external_id=f"reply-{to.pk}" if to else "",
         role=Message.Role.ASSISTANT,
         author="Keno",
         reply_to=to,
         now=now,
-        journal=_changed_line(changes),
+        journal=_journal_of(changes),
         **{"not_recalled": None} | fields,
     )
     if not received.is_new:
@@ -178,8 +169,8 @@ def reply(
     return received.message
 
 
-def _changed_line(changes: Sequence[UUID | str | None]) -> list[dict]:
-    ids = list(dict.fromkeys(str(one) for one in changes if one))
+def _journal_of(changes: Sequence[UUID | str | None]) -> list[dict]:
+    ids = list(dict.fromkeys(str(change) for change in changes if change))
     return [{"outcome": "changed", "changes": ids}] if ids else []
 
 
@@ -192,8 +183,8 @@ def record_changes(reply: Message, changes: Sequence[UUID | str | None]) -> None
 @transaction.atomic(savepoint=False)
 def _record_changes(reply: Message, changes: Sequence[UUID | str | None]) -> None:
     fresh = Message.objects.select_for_update().only("journal").get(pk=reply.pk)
-    had = {one for entry in fresh.journal for one in entry.get("changes", ())}
-    if lines := _changed_line([one for one in changes if str(one) not in had]):
+    known = {change for entry in fresh.journal for change in entry.get("changes", ())}
+    if lines := _journal_of([change for change in changes if str(change) not in known]):
         reply.journal = [*fresh.journal, *lines]
         reply.save(update_fields=["journal"])
 
@@ -204,8 +195,8 @@ def short_term(
     """Return the last messages that a reply sees, oldest first, by number and age."""
     now = now or timezone.now()
     options = chat.space.options
-    last = before.pk if before else None
-    newest = _newest(chat=chat.pk, now=now, before=last, limit=options.history_messages)
+    before_pk = before.pk if before else None
+    newest = _newest(chat=chat.pk, now=now, before=before_pk, limit=options.history_messages)
     near = now - timedelta(minutes=options.history_minutes)
     far = now - timedelta(hours=MIN_MESSAGES_HOURS)
     seen = [
@@ -228,12 +219,10 @@ def _newest(chat, now, before, limit):
 def silence(space: Space, messages: Sequence[int], *, silent: bool = True) -> None:
     """Keep these messages and the replies to them out of recall and of the short-term window.
 
-    Not `silent`: let them be heard again, as far as nothing else keeps them silent.
+    Without `silent` undo that, unless something else keeps them silent.
     """
-    spoken = Message.objects.filter(space=space).filter(
-        Q(pk__in=messages) | Q(reply_to__in=messages)
-    )
-    pks = list(spoken.values_list("pk", flat=True))
+    affected = Q(pk__in=messages) | Q(reply_to__in=messages)
+    pks = list(Message.objects.filter(affected, space=space).values_list("pk", flat=True))
     if silent:
         SilencedMessage.objects.bulk_create([SilencedMessage(message_id=pk) for pk in pks])
     else:
@@ -253,9 +242,8 @@ def set_context(chat: Chat, *, text: str, by: str, now: datetime | None = None) 
         return ChangeResult(chat, outcome="unchanged" if words else "empty")
     if screened.reasons and not actors.is_person(by):
         # Every prompt carries the context: a suspicious one waits for the owner instead.
-        return notices.set_aside(
-            chat.space, what=f"context of {chat.key}", text=words, reasons=screened.reasons
-        )
+        what, reasons = f"context of {chat.key}", screened.reasons
+        return notices.set_aside(chat.space, what=what, text=words, reasons=reasons)
     return rows.change(chat, by=by, why="chat context", context=words)
 
 
@@ -276,12 +264,9 @@ def _describe(screened: Screened, fields: dict) -> dict:
 
 
 def _get_or_create_message(chat: Chat, external_id: str, values: dict) -> Received:
-    if not external_id:
-        # Nothing to look for: it is a new one.
-        message = Message(chat=chat, external_id=uuid4().hex, **values)
-        return Received(message, insert(message))
-    message = Message(chat=chat, external_id=external_id, **values)
-    if insert(message, unless_there=True):
+    message = Message(chat=chat, external_id=external_id or uuid4().hex, **values)
+    # Without an id of the channel every message is a new one.
+    if insert(message, unless_there=bool(external_id)):
         return Received(message, True)
     return Received(Message.objects.get(chat=chat, external_id=external_id), False)
 

@@ -1,7 +1,7 @@
 """Episodic memory: what happened, when, and with whom.
 
-Writers behave as facts/service.py describes. A chat has at most one open episode; its words are
-those of its messages until it is closed and gets a title, a body and tags.
+Writers behave as facts/service.py describes. A chat has at most one open episode; it gets a title,
+a body and tags when it is closed.
 """
 
 from collections.abc import Callable, Sequence, Set
@@ -29,9 +29,10 @@ from memory.text import summaries
 from memory.text.summaries import boundary, similarity
 
 FEEDBACK = ("", "positive", "negative")
-# What the likeness of a new message is measured against: the last things said.
+Likeness = Callable[[str, str], float | None]
+# How many of the last messages a new one is compared with.
 RECENT_MESSAGES = 12
-# A day and time, where the title would tell what was forgotten.
+# A day and time, in place of a title that would name what was forgotten.
 HIDDEN_TITLE = r"^\d{4}-\d\d-\d\d \d\d:\d\d$"
 
 Status = Episode.Status
@@ -42,15 +43,11 @@ summarise, merge, split = grouping.summarise, grouping.merge, grouping.split
 
 
 @transaction.atomic(savepoint=False)
-def follow(
-    message: Message,
-    *,
-    by: str = "bot",
-    likeness: Callable[[str, str], float | None] = similarity,
-) -> Episode:
+def follow(message: Message, *, by: str = "bot", likeness: Likeness = similarity) -> Episode:
     """Put the message into its chat's open episode, or begin a new one. Idempotent."""
-    answered = _answered(message)
-    # An answer belongs to what it answers and never begins something new.
+    # An answer belongs to the episode of its question and never begins a new one.
+    is_answer = message.role == Message.Role.ASSISTANT and message.reply_to_id
+    answered = message.reply_to.episode if is_answer and not message.episode_id else None
     if answered and extend(answered, message=message, by=by).outcome != "refused":
         return answered
     if message.episode:
@@ -60,10 +57,8 @@ def follow(
     return episode
 
 
-def find(
-    message: Message, *, by: str, likeness: Callable[[str, str], float | None] = similarity
-) -> Episode:
-    """Set the message's episode, which goes on or begins with it; the caller saves the message."""
+def find(message: Message, *, by: str, likeness: Likeness = similarity) -> Episode:
+    """Set the message's episode, the open one or a new one; the caller saves the message."""
     episode = _open_in(message.chat_id)
     if episode is None or _is_over(episode, message, likeness=likeness):
         # Locked, so that two messages of one chat cannot begin two episodes.
@@ -84,7 +79,7 @@ def _locked_chat(chat):
 
 
 def _open_in(chat_id: int) -> Episode | None:
-    """The open episode of the chat, locked."""
+    """Return the open episode of the chat, locked."""
     return next(iter(_open(chat=chat_id)), None)
 
 
@@ -95,13 +90,13 @@ def _open(chat):
 
 
 def go_on_with_reply(episode_id: int, *, at: datetime, by: str = "bot") -> bool:
-    """Let the episode last until this answer; False when it is over, or gone."""
+    """Move the end of the episode to this answer; False when it is over, or deleted."""
     with history.change(by=by, why="an episode goes on"):
-        return bool(_lasts_until(episode=episode_id, at=at))
+        return bool(_extend_end(episode=episode_id, at=at))
 
 
 @prepared_update(episode="bigint", at="timestamptz")
-def _lasts_until(episode, at):
+def _extend_end(episode, at):
     rows = Episode.objects.filter(pk=episode, status=Status.OPEN)
     return rows, {"ended_at": Greatest("ended_at", at), "updated_at": at}
 
@@ -120,10 +115,8 @@ def _begin(
     language = chat.language or (first.language if first else "")
     names = grouping.add_author([], first) if first else []
     with history.change(by=by, why="an episode begins") as context:
-        episode = Episode(
-            chat=chat, space=chat.space, started_at=at, ended_at=at, language=language,
-            participants=names,
-        )  # fmt: skip
+        values = {"started_at": at, "ended_at": at, "language": language, "participants": names}
+        episode = Episode(chat=chat, space=chat.space, **values)
         insert(episode)
     return ChangeResult(episode, context.id, outcome="new")
 
@@ -157,33 +150,32 @@ def _go_on(episode: Episode, message: Message, *, by: str) -> ChangeResult:
 def close(
     episode: Episode, *, by: str, complete: Complete | None = None, now: datetime | None = None
 ) -> ChangeResult:
-    """End the episode and give it a title, a body and tags, by a model or without.
+    """Close the episode and give it a title, a body and tags, by a model or without.
 
-    When it was about several things it becomes several episodes; the row is the first of them.
+    With several topics it becomes several episodes; the row is the first of them.
     """
     # Before the lock: a model takes its time.
     messages = grouping.read_messages(episode)
-    whole = [messages] if episode.body or episode.sticky else grouping.by_topic(messages)
-    told = [grouping.describe(part, None if episode.body else complete) for part in whole]
+    parts = [messages] if episode.body or episode.sticky else grouping.by_topic(messages)
+    descriptions = [grouping.describe(part, None if episode.body else complete) for part in parts]
     written = {name: old for name in ("title", "body", "tags") if (old := getattr(episode, name))}
     with transaction.atomic(savepoint=False), history.change(by=by, why="an episode ends"):
         rows.lock(episode)
         if episode.status != Status.OPEN:
             return ChangeResult(episode, outcome="unchanged")
-        for part, values in zip(whole[1:], told[1:], strict=True):
+        for part, values in zip(parts[1:], descriptions[1:], strict=True):
             grouping.split_off(episode, part, **values)
         values = (
-            told[0]
+            descriptions[0]
             | written
             | {
                 "status": Status.CLOSED,
-                "participants": episode.participants
-                if len(whole) == 1
-                else told[0]["participants"],
-                "ended_at": max([m.sent_at for m in whole[0]], default=episode.ended_at),
-                "flags": sorted({*episode.flags} | suspicions_in(whole[0])),
+                "ended_at": max([m.sent_at for m in parts[0]], default=episode.ended_at),
+                "flags": sorted({*episode.flags} | suspicions_in(parts[0])),
             }
         )
+        if len(parts) == 1:
+            values["participants"] = episode.participants
         done = rows.change(episode, by=by, why="an episode ends", now=now, **values)
         if episode.chat and episode.chat.channel == WEB and not episode.flags:
             _name_chat(episode.chat, by=by)
@@ -191,11 +183,11 @@ def close(
 
 
 def _name_chat(chat: Chat, *, by: str) -> None:
-    """Name a chat of the pages by what was talked about first, unless it was named anew before."""
+    """Name a web chat after its first topic, unless it was renamed before."""
     names = {event.title for event in history.events_of(Chat).filter(pgh_obj=chat)}
-    told = Episode.objects.filter(chat=chat, status=Status.CLOSED).exclude(title="")
-    # As the database has it: what was forgotten is in no title.
-    first = told.exclude(title__regex=HIDDEN_TITLE).order_by("started_at", "pk").first()
+    titled = Episode.objects.filter(chat=chat, status=Status.CLOSED).exclude(title="")
+    # Read anew: the triggers have taken what was forgotten out of the titles.
+    first = titled.exclude(title__regex=HIDDEN_TITLE).order_by("started_at", "pk").first()
     if first and len(names) < 2 and not chat.incognito_since:
         rows.lock(chat)
         rows.change(chat, by=by, why="a chat is named", title=first.title.rstrip(". "))
@@ -204,7 +196,7 @@ def _name_chat(chat: Chat, *, by: str) -> None:
 def close_quiet(
     space: Space, *, before: datetime, by: str, now: datetime | None = None, complete=None
 ) -> int:
-    """Close the open episodes that nothing was added to since then."""
+    """Close the open episodes to which nothing was added since then."""
     quiet = Episode.objects.filter(space=space, status=Status.OPEN, ended_at__lt=before)
     closed = [close(episode, by=by, now=now, complete=complete) for episode in quiet.order_by("pk")]
     return sum(done.changed for done in closed)
@@ -229,15 +221,19 @@ def write(
 ) -> ChangeResult:
     """Write an episode that is already over: from a tag, a person or a stale note.
 
-    Without a chat the whole space shares it. Outcomes: new, again, quarantined (kept, but flagged
+    Without a chat the whole space shares it. Outcomes: new, again, quarantined (stored, but flagged
     and never consolidated), refused, empty.
     """
     screened = screen_transcript(body, ignore=ignore)
     name = screen(title, single_line=True, ignore=ignore)
-    if (refusal := _refusal(space, screened.text)) is not None:
+    if not screened.text:
+        return ChangeResult(None, outcome="empty", reason=_("There is nothing to remember."))
+    if (refusal := rulings.refusal(space, screened.text)) is not None:
         return refusal
     started_at = started_at or timezone.now()
-    if twin := grouping.same_episode(space, chat, screened.text, started_at):
+    day = timedelta(days=1)
+    near = Episode.objects.filter(started_at__range=(started_at - day, started_at + day))
+    if twin := near.remembered().filter(space=space, chat=chat, body=screened.text).first():
         return ChangeResult(twin, outcome="again")
     suspicious = list(dict.fromkeys([*suspicions, *screened.reasons, *name.reasons]))
     episode = Episode(
@@ -256,15 +252,8 @@ def write(
     )
     with history.change(by=by, why="an episode is written") as context:
         episode.save(force_insert=True)
-    return ChangeResult(
-        episode, context.id, "quarantined" if suspicious else "new", describe_reasons(suspicious)
-    )
-
-
-def _refusal(space: Space, words: str) -> ChangeResult | None:
-    if not words:
-        return ChangeResult(None, outcome="empty", reason=_("There is nothing to remember."))
-    return rulings.refusal(space, words)
+    outcome = "quarantined" if suspicious else "new"
+    return ChangeResult(episode, context.id, outcome, describe_reasons(suspicious))
 
 
 @transaction.atomic
@@ -301,17 +290,14 @@ def discard(
 ) -> ChangeResult:
     """Put it in the trash: never recalled or consolidated, restorable for some days."""
     now = now or timezone.now()
+
+    def refuse(row: Episode) -> ChangeResult | None:
+        is_done = row.status == Status.DISCARDED
+        return ChangeResult(row, outcome="unchanged") if is_done else None
+
+    values = {"status": Status.DISCARDED, "discard_reason": text.short(text.clean(reason), 200)}
     return rows.change_unless_refused(
-        episode,
-        by=by,
-        why="discard",
-        now=now,
-        refuse=lambda row: (
-            ChangeResult(row, outcome="unchanged") if row.status == Status.DISCARDED else None
-        ),
-        status=Status.DISCARDED,
-        discard_reason=text.short(text.clean(reason), 200),
-        discarded_at=now,
+        episode, by=by, why="discard", now=now, refuse=refuse, discarded_at=now, **values
     )
 
 
@@ -349,7 +335,10 @@ def purge(episode: Episode, *, by: str) -> None:
 def purge_discarded(space: Space, *, by: str, chat: Chat | None = None) -> int:
     """Empty the trash of one chat or of the whole space. The caller has asked first."""
     trash = Episode.objects.filter(space=space, status=Status.DISCARDED)
-    return _purge_all(trash.filter(chat=chat) if chat else trash, by=by)
+    discarded = list((trash.filter(chat=chat) if chat else trash).select_related("space"))
+    for episode in discarded:
+        purge(episode, by=by)
+    return len(discarded)
 
 
 def expired(space: Space, *, now: datetime | None = None) -> QuerySet[Episode]:
@@ -363,27 +352,15 @@ def current(chat: Chat) -> Episode | None:
     return Episode.objects.filter(chat=chat, status=Status.OPEN).first()
 
 
-def _answered(message: Message) -> Episode | None:
-    if message.episode_id or message.role != Message.Role.ASSISTANT or not message.reply_to_id:
-        return None
-    return message.reply_to.episode
-
-
-def _is_over(
-    episode: Episode, message: Message, *, likeness: Callable[[str, str], float | None]
-) -> bool:
-    """Whether the message begins something else than what this episode is about."""
+def _is_over(episode: Episode, message: Message, *, likeness: Likeness) -> bool:
+    """Tell whether the message begins another topic than that of this episode."""
 
     def alike() -> float | None:
-        said = grouping.messages_of(episode).reverse().values_list("text", flat=True)
-        return likeness(message.text, "\n".join(said[:RECENT_MESSAGES]))
+        texts = grouping.messages_of(episode).reverse().values_list("text", flat=True)
+        return likeness(message.text, "\n".join(texts[:RECENT_MESSAGES]))
 
-    zone = message.chat.space.zone
-    return bool(
-        boundary(
-            message.text, similarity=alike, at=message.sent_at, last_at=episode.ended_at, zone=zone
-        )
-    )
+    times = {"at": message.sent_at, "last_at": episode.ended_at, "zone": message.chat.space.zone}
+    return bool(boundary(message.text, similarity=alike, **times))
 
 
 def _before_discard(episode: Episode) -> str:
@@ -396,10 +373,3 @@ def _before_discard(episode: Episode) -> str:
 
 def _trash_deadline(space: Space, now: datetime) -> datetime:
     return now - timedelta(days=space.options.trash_days)
-
-
-def _purge_all(trash: QuerySet, *, by: str) -> int:
-    old = list(trash.select_related("space"))
-    for episode in old:
-        purge(episode, by=by)
-    return len(old)

@@ -1,7 +1,6 @@
-"""Who did it. `by` is "person:ana" for a person; anything else is a part of the machine.
+"""Who did it. `by` is "person:ana" for a person; anything else is a machine.
 
-Machine names in use: tag, extraction, command, night, import, api, bot, system;
-details after a colon.
+Machines in use: tag, extraction, command, night, import, api, bot, system; details after a colon.
 """
 
 PERSON = "person"

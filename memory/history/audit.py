@@ -58,53 +58,52 @@ def digest(value: dict | str | None, *, key: str) -> str:
 
 
 @transaction.atomic
-def seal(*, most: int = 100_000) -> int:
-    """Put the entries that have no seal yet at the end of the chain; return how many."""
+def seal(*, limit: int = 100_000) -> int:
+    """Add the entries without a seal to the end of the chain; return how many."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(hashtext('keno.audit.seal'))")
     last = AuditSeal.objects.order_by("-pk").first()
     before = last.digest if last else BEGIN
     seals = []
-    for entry in AuditEntry.objects.filter(seal=None).order_by("pk")[:most].iterator(BATCH):
+    for entry in AuditEntry.objects.filter(seal=None).order_by("pk")[:limit].iterator(BATCH):
         salt = secrets.token_hex(16)
-        details = _details_digest(entry, salt)
-        before = _chained(before, entry, details)
+        details = digest(entry.details, key=salt)
+        before = _chain_digest(before, entry, details)
         seals.append(AuditSeal(entry=entry, salt=salt, details_digest=details, digest=before))
     AuditSeal.objects.bulk_create(seals, batch_size=BATCH)
     return len(seals)
 
 
 def verify(anchors: Path | None = None) -> list[str]:
-    """Say where the chain is broken: entries changed or gone, seals changed, cut off or gone."""
-    found, before, heads = [], BEGIN, {}
-    for number, (one, entry) in enumerate(_chain(), 1):
+    """Return sentences about entries and seals that were changed or deleted."""
+    problems, before, heads = [], BEGIN, {}
+    for number, (seal, entry) in enumerate(_chain(), 1):
         if entry is None:
-            found.append(f"Entry {one.entry_id} is gone.")
-        else:
-            if _chained(before, entry, one.details_digest) != one.digest:
-                found.append(f"Entry {entry.pk} or its seal was changed, or one before is gone.")
-            elif one.salt and _details_digest(entry, one.salt) != one.details_digest:
-                found.append(f"The details of entry {entry.pk} were changed.")
-        before = heads[number] = one.digest
+            problems.append(f"Entry {seal.entry_id} is gone.")
+        elif _chain_digest(before, entry, seal.details_digest) != seal.digest:
+            problems.append(f"Entry {entry.pk} or its seal was changed, or one before is gone.")
+        elif seal.salt and digest(entry.details, key=seal.salt) != seal.details_digest:
+            problems.append(f"The details of entry {entry.pk} were changed.")
+        before = heads[number] = seal.digest
     for number, head, at in _anchored(anchors):
         if heads.get(number) != head:
-            found.append(f"The chain is not the one whose head number {number} was kept {at}.")
-    return found
+            problems.append(f"The chain is not the one whose head number {number} was kept {at}.")
+    return problems
 
 
 def head() -> tuple[int, str]:
-    """How many entries are sealed, and the digest that stands for all of them."""
+    """Return how many entries are sealed, and the digest that stands for all of them."""
     last = AuditSeal.objects.order_by("-pk").values_list("digest", flat=True).first()
     return AuditSeal.objects.count(), last or BEGIN
 
 
 def erased_details() -> int:
-    """How many entries lost words to an erasure: their details cannot be checked any more."""
+    """Return how many entries lost words to an erasure, so that nobody can check their details."""
     return AuditSeal.objects.filter(salt="").count()
 
 
 def anchor(path: Path, *, now: datetime) -> str:
-    """Add the head to a file outside the database, unless it stands there; return the line."""
+    """Add the head to a file outside the database, unless it is there; return the line."""
     number, digest = head()
     line = f"{number} {digest} {now.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
     if not any((n, d) == (number, digest) for n, d, _at in _anchored(path)):
@@ -120,21 +119,17 @@ def _anchored(path: Path | None) -> list[tuple[int, str, str]]:
 
 
 def _chain() -> Iterator[tuple[AuditSeal, AuditEntry | None]]:
-    """The seals in order, each with its entry, or None where that is gone."""
+    """Return the seals in order, each with its entry, or None where that is gone."""
     last = 0
     while seals := list(AuditSeal.objects.filter(pk__gt=last).order_by("pk")[:BATCH]):
-        entries = AuditEntry.objects.in_bulk([one.entry_id for one in seals])
-        yield from ((one, entries.get(one.entry_id)) for one in seals)
+        entries = AuditEntry.objects.in_bulk([seal.entry_id for seal in seals])
+        yield from ((seal, entries.get(seal.entry_id)) for seal in seals)
         last = seals[-1].pk
 
 
-def _details_digest(entry: AuditEntry, salt: str) -> str:
-    return digest(entry.details, key=salt)
-
-
-def _chained(before: str, entry: AuditEntry, details: str) -> str:
-    told = [entry.pk, entry.space_id, entry.at.astimezone(UTC).isoformat(), entry.actor]
-    told += [entry.action, entry.object_type, entry.object_id, entry.before_digest]
-    told += [entry.after_digest, entry.ip, details]
-    words = json.dumps([before, *told], ensure_ascii=False).encode("utf-8", "surrogatepass")
+def _chain_digest(before: str, entry: AuditEntry, details: str) -> str:
+    names = "actor action object_type object_id before_digest after_digest ip".split()
+    values = [entry.pk, entry.space_id, entry.at.astimezone(UTC).isoformat()]
+    values += [*(getattr(entry, name) for name in names), details]
+    words = json.dumps([before, *values], ensure_ascii=False).encode("utf-8", "surrogatepass")
     return hashlib.sha256(words).hexdigest()

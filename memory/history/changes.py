@@ -21,10 +21,10 @@ from psycopg.pq import TransactionStatus
 
 # Bookkeeping that later, unrelated changes also touch: never a reason to refuse an undo.
 BOOKKEEPING = {"updated_at", "last_seen_at", "times_seen"}
-# Shown in a history, and yet no reason either.
-NEVER_IN_THE_WAY = BOOKKEEPING | {"confirmed_at"}
+# A history shows these, but they are no reason either.
+NEVER_A_CONFLICT = BOOKKEEPING | {"confirmed_at"}
 NO_CONTEXT = "SELECT set_config('pghistory.context_id', '', true)"
-NO_WRITES = ("SELECT", "SAVEPOINT", "RELEASE", "ROLLBACK")
+READING_STATEMENTS = ("SELECT", "SAVEPOINT", "RELEASE", "ROLLBACK")
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Change:
 
     @property
     def fields(self) -> dict[str, tuple[object, object]]:
-        """What changed, as {field: (before, after)}, without bookkeeping."""
+        """Return what changed as {field: (before, after)}, without bookkeeping."""
         if self.before is None:
             return {}
         differing = changed(self.before, self.after)
@@ -62,15 +62,15 @@ def as_changes(events: Iterable[Any]) -> list[Change]:
     """
     changes: list[Change] = []
     for event in events:
-        after = _snapshot(event)
         last = changes[-1] if changes and changes[-1].object_id == event.pgh_obj_id else None
         before = last.after if last and event.pgh_label != "insert" else None
-        changes.append(_change(event, before=before, after=after))
+        changes.append(_change(event, before=before))
     return changes
 
 
-def _change(event: Any, *, before: dict | None, after: dict) -> Change:
+def _change(event: Any, *, before: dict | None) -> Change:
     metadata = event.pgh_context.metadata if event.pgh_context else {}
+    fields = [f for f in event._meta.fields if not f.name.startswith("pgh_") and f.name != "id"]
     return Change(
         model=event.pgh_tracked_model,
         object_id=event.pgh_obj_id,
@@ -81,16 +81,8 @@ def _change(event: Any, *, before: dict | None, after: dict) -> Change:
         why=metadata.get("why", ""),
         metadata=metadata,
         before=before,
-        after=after,
+        after={field.attname: getattr(event, field.attname) for field in fields},
     )
-
-
-def _snapshot(event: models.Model) -> dict:
-    return {
-        field.attname: getattr(event, field.attname)
-        for field in event._meta.fields
-        if not field.name.startswith("pgh_") and field.name != "id"
-    }
 
 
 def events_of(model: type[models.Model]) -> models.QuerySet:
@@ -118,7 +110,7 @@ def tracked_models() -> list[type[models.Model]]:
 
 
 def changed(before: dict, after: dict) -> dict[str, tuple[object, object]]:
-    """Whether anything was written."""
+    """Return the fields that differ as {field: (before, after)}."""
     return {name: (before[name], after[name]) for name in after if before[name] != after[name]}
 
 
@@ -161,13 +153,13 @@ def change(*, by: str, why: str, **metadata: Any) -> Iterator[Any]:
     `by` and `why`.
     """
     outer = getattr(_tracker, "value", None)
-    named = dict(outer.metadata) if outer else {}
+    inherited = dict(outer.metadata) if outer else {}
     try:
-        with pghistory.context(**{"by": by, "why": why} | metadata | named) as context:
+        with pghistory.context(**{"by": by, "why": why} | metadata | inherited) as context:
             yield context
     finally:
-        # The triggers read the context from a setting that lives until the transaction ends; the
-        # next write takes it away, as that is a statement less where there is none.
+        # The triggers read the context from a setting that lives until the transaction ends. The
+        # next write clears it: without such a write that saves a statement.
         wrappers = connection.execute_wrappers
         is_left = outer is None and connection.in_atomic_block
         if is_left and _write_without_context not in wrappers:
@@ -175,8 +167,8 @@ def change(*, by: str, why: str, **metadata: Any) -> Iterator[Any]:
 
 
 def _write_without_context(execute: Any, sql: Any, params: Any, many: bool, context: dict) -> Any:
-    """Run a statement; before the first write that belongs to no change, the context ends."""
-    if hasattr(_tracker, "value") or str(sql).lstrip().upper().startswith(NO_WRITES):
+    """Run a statement; clear the context before the first write that belongs to no change."""
+    if hasattr(_tracker, "value") or str(sql).lstrip().upper().startswith(READING_STATEMENTS):
         return execute(sql, params, many, context)
     connection.execute_wrappers.remove(_write_without_context)
     if connection.connection.info.transaction_status != TransactionStatus.INTRANS:
@@ -197,21 +189,18 @@ def history(row: models.Model, *, limit: int | None = None) -> list[Change]:
 
 def changes_in(*context_ids: UUID | str) -> list[Change]:
     """Return every change of these contexts, oldest first."""
-    wanted = {str(context_id) for context_id in context_ids}
-    changes = []
-    for model in _models_changed_in(wanted):
-        touched = events_of(model).filter(pgh_context_id__in=wanted).values("pgh_obj_id")
+    ids = {str(context_id) for context_id in context_ids}
+    changes: list[Change] = []
+    for model in _models_changed_in(ids):
+        touched = events_of(model).filter(pgh_context_id__in=ids).values("pgh_obj_id")
         rows = events_of(model).filter(pgh_obj_id__in=touched).select_related("pgh_context")
-        changes += [
-            step
-            for step in as_changes(rows.order_by("pgh_obj_id", "pgh_id"))
-            if str(step.context_id) in wanted
-        ]
+        steps = as_changes(rows.order_by("pgh_obj_id", "pgh_id"))
+        changes += [step for step in steps if str(step.context_id) in ids]
     return sorted(changes, key=lambda step: (step.at, step.event_id))
 
 
 def _models_changed_in(context_ids: set[str]) -> list[type[models.Model]]:
-    """Return the models that these contexts changed, found in one query: mostly one of ten."""
+    """Return the models that these contexts changed, by one query: mostly one of ten."""
     if not context_ids:
         return []
     tracked = tracked_models()
@@ -245,7 +234,7 @@ def undo(step: Change, *, by: str) -> models.Model:
 
 
 def undo_context(context_id: UUID | str, *, by: str, later_too: bool = False) -> list[models.Model]:
-    """Undo everything one context changed, or nothing at all; `later_too`: what came after, too."""
+    """Undo everything one context changed, or nothing; with `later_too` also later changes."""
     return undo_contexts([context_id], by=by, later_too=later_too)
 
 
@@ -254,7 +243,7 @@ def undo_contexts(
 ) -> list[models.Model]:
     """Undo everything these contexts changed together, or nothing at all."""
     ids = [str(item) for item in context_ids]
-    # Last changed first: what took another row's place leaves before that row returns.
+    # Last changed first: a row that replaced another one goes before that one returns.
     spans = sorted(_spans(changes_in(*ids)).items(), key=lambda item: -item[1][-1].event_id)
     with transaction.atomic(), change(by=by, why="undo", undoes_context=" ".join(ids)):
         return _revert_all(spans, later_too=later_too)
@@ -268,17 +257,17 @@ def _spans(steps: Iterable[Change]) -> dict[tuple[type[models.Model], int], list
 
 
 def changed_since(steps: Iterable[Change]) -> dict[tuple[type[models.Model], int], models.Model]:
-    """Return the rows that stand in the way of undoing these changes, as they are now."""
-    spans, found = _spans(steps), {}
+    """Return the rows that prevent undoing these changes, as they are now."""
+    spans, conflicting = _spans(steps), {}
     for model in {model for model, _pk in spans}:
         pks = [pk for owner, pk in spans if owner is model]
         for row in model._default_manager.filter(pk__in=pks):
-            some = spans[model, row.pk]
+            span = spans[model, row.pk]
             try:
-                _values_to_restore(row, before=some[0].before, after=some[-1].after)
+                _values_to_restore(row, before=span[0].before, after=span[-1].after)
             except Conflict:
-                found[model, row.pk] = row
-    return found
+                conflicting[model, row.pk] = row
+    return conflicting
 
 
 def redo_context(context_id: UUID | str, *, by: str) -> list[models.Model]:
@@ -302,17 +291,15 @@ def erase(row: models.Model) -> None:
 def _revert_all(spans: list[tuple[tuple, list[Change]]], *, later_too: bool) -> list[models.Model]:
     """Revert the rows of the spans in this order; write nothing when one conflicts."""
     rows = _locked([key for key, _steps in spans])
-    back = []
+    pairs = []
     for key, steps in spans:
         before, after = steps[0].before, steps[-1].after
         goal = _values_to_restore(rows[key], before=before, after=after, later_too=later_too)
-        back.append((rows[key], goal))
-    by_shape = groupby(
-        (item for item in back if item[1]), key=lambda item: (type(item[0]), sorted(item[1]))
-    )
-    for _shape, some in by_shape:
-        _write_all(list(some))
-    return [row for row, _goal in back]
+        pairs.append((rows[key], goal))
+    changing = (pair for pair in pairs if pair[1])
+    for _fields, group in groupby(changing, key=lambda pair: (type(pair[0]), sorted(pair[1]))):
+        _write_all(list(group))
+    return [row for row, _goal in pairs]
 
 
 def _locked(keys: list[tuple[type[models.Model], int]]) -> dict[tuple, models.Model]:
@@ -340,7 +327,7 @@ def _values_to_restore(
     differs = {
         name: (after[name], now[name])
         for name in watched
-        if name not in NEVER_IN_THE_WAY and now[name] != after[name]
+        if name not in NEVER_A_CONFLICT and now[name] != after[name]
     }
     if differs and not later_too:
         raise Conflict(differs)
@@ -360,21 +347,21 @@ def _goal(model: Any, *, before: dict | None, after: dict) -> dict:
     return goal
 
 
-def _write_all(some: list[tuple[models.Model, dict]]) -> None:
-    """Write rows of one model that change the same fields, in a few statements for thousands."""
-    if len(some) == 1 or hasattr(some[0][0], "reverted"):
-        for row, goal in some:
-            _write(row, goal)
-        return
-    for row, goal in some:
-        _set_values(row, goal)
-    rows = [row for row, _goal in some]
-    try:
-        with transaction.atomic():
-            type(rows[0])._default_manager.bulk_update(rows, _field_names(*some[0]), batch_size=500)
-    except IntegrityError:  # one after the other they may still pass, or one says why not
-        for row, goal in some:
-            _write(row, goal)
+def _write_all(pairs: list[tuple[models.Model, dict]]) -> None:
+    """Write (row, values) pairs of one model with the same fields, thousands in few statements."""
+    rows = [row for row, _goal in pairs]
+    if len(rows) > 1 and not hasattr(rows[0], "reverted"):
+        for row, goal in pairs:
+            _set_values(row, goal)
+        names = _field_names(*pairs[0])
+        try:
+            with transaction.atomic():
+                type(rows[0])._default_manager.bulk_update(rows, names, batch_size=500)
+            return
+        except IntegrityError:
+            pass  # one after the other they may still pass, or one says why not
+    for row, goal in pairs:
+        _write(row, goal)
 
 
 def _set_values(row: models.Model, goal: dict) -> None:

@@ -16,11 +16,11 @@ from memory.models.prepared import prepared, save_fields
 def lock(row: models.Model) -> None:
     """Lock the row until the transaction ends, and refresh it."""
     model: Any = type(row)
-    found = _locked(model=model, pk=row.pk)
-    if not found:
+    locked = _locked(model=model, pk=row.pk)
+    if not locked:
         raise model.DoesNotExist(f"{model.__name__} {row.pk} is gone.")
     for field in model._meta.concrete_fields:
-        value = getattr(found[0], field.attname)
+        value = getattr(locked[0], field.attname)
         if field.is_relation and getattr(row, field.attname) != value:
             field.delete_cached_value(row)
         setattr(row, field.attname, value)
@@ -34,7 +34,7 @@ def _locked(model, pk):
 def change(
     row: models.Model, *, by: str, why: str, now: datetime | None = None, **values: Any
 ) -> ChangeResult:
-    """Write those of these fields that differ, to a locked row."""
+    """Write the values that differ to a locked row."""
     values = {name: value for name, value in values.items() if getattr(row, name) != value}
     if not values:
         return ChangeResult(row, outcome="unchanged")
