@@ -6,9 +6,11 @@ import codecs
 import html
 import re
 import unicodedata
+from bisect import bisect_left, bisect_right
+from itertools import accumulate
 from urllib.parse import unquote
 
-# Signs of other scripts that pass for Latin letters (after Unicode TR 39), lower case.
+# Characters of other scripts that pass for Latin letters (after Unicode TR 39), lower case.
 _LOOKALIKES = str.maketrans(
     "аеорсухіјѕһԁԛԝзвмнткгьɑɡıɩοαρτυνκιεχβηωγσℓ",
     "aeopcyxijshdqw3bmhtkrbagiioaptuvkiexbnwyol",
@@ -36,16 +38,16 @@ _PERCENT = re.compile(r"(?:%[0-9A-Fa-f]{2}){2}|%3[CcEe]")
 
 
 class _Plain(dict):
-    """Code point -> what it looks like: lower case, no accent, no disguise; made as needed."""
+    """Code point -> what it looks like: lower case, no accent, no disguise; filled as needed."""
 
     def __missing__(self, code: int) -> str:
-        sign = chr(code)
+        char = chr(code)
         if 0xE0020 <= code <= 0xE007E:  # an invisible twin of ASCII
             seen = chr(code - 0xE0000).lower()
-        elif 0xE0000 <= code <= 0xE007F or 0xD800 <= code <= 0xDFFF or _INVISIBLE.match(sign):
+        elif 0xE0000 <= code <= 0xE007F or 0xD800 <= code <= 0xDFFF or _INVISIBLE.match(char):
             seen = ""
         else:
-            wide = unicodedata.normalize("NFKD", sign).casefold()
+            wide = unicodedata.normalize("NFKD", char).casefold()
             seen = "".join(c for c in wide if not unicodedata.combining(c)).translate(_LOOKALIKES)
         self[code] = seen
         return seen
@@ -56,26 +58,19 @@ _PLAIN = _Plain(_QUOTES | {ord("\r"): "\n"})
 
 
 def plain(text: str) -> str:
-    """The text as it looks: lower case, without accents, lookalikes and invisible signs."""
+    """Return the text as it looks: lower case, no accents, lookalikes or invisible characters."""
     return text.translate(_PLAIN)
 
 
 def origin(text: str, start: int, end: int) -> tuple[int, int]:
-    """Where in the text the signs start..end of its plain form come from."""
-    at, first, last = 0, None, len(text)
-    for i, sign in enumerate(text):
-        width = len(_PLAIN[ord(sign)])
-        if first is None and at + width > start:
-            first = i
-        at += width
-        if at >= end:
-            last = i + 1
-            break
-    return (len(text) if first is None else first), last
+    """Return the place in the text of the characters start..end of its plain form."""
+    ends = list(accumulate(len(_PLAIN[ord(char)]) for char in text))
+    first, last = bisect_right(ends, start), bisect_left(ends, end)
+    return first, min(last + 1, len(text))
 
 
 def tricks(text: str) -> list[tuple[str, int, int]]:
-    """Signs nobody types: (what, start, end) of each kind, once."""
+    """Return characters that nobody types: (kind, start, end), each kind once."""
     if text.isascii():
         return []
     found = [("tags", *m.span()) for m in _TAGS.finditer(text) if not m.group(1)][:1]
@@ -86,7 +81,7 @@ def tricks(text: str) -> list[tuple[str, int, int]]:
 
 
 def letters_apart(text: str) -> str:
-    """ "I g n o r e  t h i s" as "ignore this"; empty when no such run is there."""
+    """Return "I g n o r e  t h i s" as "ignore this"; empty without such a run."""
     runs = [m.group() for m in _LETTERS_APART.finditer(text)]
     return " ".join(
         " ".join(re.sub(r"[\W_]+", "", word) for word in _GAP.split(run)) for run in runs
@@ -94,12 +89,12 @@ def letters_apart(text: str) -> str:
 
 
 def unleet(seen: str) -> str:
-    """ "1gn0re th1s" as "ignore this"; empty when no word mixes letters and digits."""
+    """Return "1gn0re th1s" as "ignore this"; empty when no word mixes letters and digits."""
     return seen.translate(_LEET) if _LEET_WORD.search(seen) else ""
 
 
 def decoded(text: str) -> list[str]:
-    """What base64, hex, entities, escapes, percent signs and rot13 in the text say."""
+    """Decode base64, hex, entities, escapes and percent signs in the text."""
     out = [readable for run in _BASE64.findall(text)[:8] if (readable := _from_base64(run))]
     out += [readable for run in _HEX.findall(text)[:8] if (readable := _from_hex(run))]
     if _ENTITY.search(text):
@@ -112,7 +107,7 @@ def decoded(text: str) -> list[str]:
 
 
 def turned(seen: str) -> list[str]:
-    """Rot13 and the text backwards."""
+    """Return the text in rot13 and backwards."""
     return [codecs.encode(seen, "rot13"), seen[::-1]]
 
 

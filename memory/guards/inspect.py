@@ -1,7 +1,7 @@
-"""Is this text an attack on the memory, and does it hold a secret? Quarantine and redaction.
+"""Find attacks on the memory, for quarantine, and secrets, for redaction.
 
-A guard cannot carry safety alone: facts stay data in the prompt, derived writes need approval and
-everything can be undone. What it finds goes to a person with the reason; nothing is dropped.
+Guards are not the only safety: facts stay data in the prompt, derived writes need approval and
+everything can be undone. Findings go to a person with the reason; nothing is dropped.
 """
 
 import re
@@ -18,48 +18,40 @@ from memory.guards.secrets import find_secrets
 from memory.text.linear import BITS, LinearModel
 
 WEIGHTS = Path(__file__).with_name("weights.npz")
-SEGMENTS = 24
-WHOLE = 2000
-# A sentence alone says less than the text it stands in; and a long text, which adds up to something
-# by its mere length, counts as a whole only where one of its sentences says as much.
-PART, ECHO = 0.3, 0.1
+MAX_SEGMENTS = 24
+MAX_WHOLE = 2000
+# A sentence alone counts less than a whole text.
+SENTENCE_PENALTY = 0.3
+# A long text scores by its mere length: it counts as a whole only where a sentence nearly does.
+WHOLE_MARGIN = 0.1
 _WORD = re.compile(r"\w+|[^\w\s]")
 _DIGITS = re.compile(r"\d+")
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
 _TURN = re.compile(r"^- [^:\n]{1,60}: ", re.MULTILINE)
-# Said of oneself or to a guest, not to the assistant, though a rule would take it for an order.
+# Not said to the assistant, though a rule would take it for an order.
 _ORDINARY = re.compile(
     r"\b(?:i|we|(?:my|our) \w+s?) (?:always|first) (?:recommend|suggest)s?\b"
     r"|\bsay (?:hello|hi|goodbye|thanks) to (?:your|my|his|her|our|the) \w+"
     r"|\byou are now (?:entering|leaving|boarding|in)\b"
 )
-FEW = 12  # too few signs to read like anything
+MIN_LENGTH = 12  # characters of a turn or sentence that is judged
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _POWERS = np.array([pow(1000003, k, 2**64) for k in range(5)], dtype=np.uint64)
-LIMIT = 32768
-# How what stands in the place of a secret begins.
+MAX_TEXT = 32768
+# The beginning of what replaces a secret.
 REDACTED = "[redacted"
-LEARNED = 0.5  # of chat that was not trained on, 3 lines in 1,000 score higher
-# People ask for a role or a saying in play too: such a rule counts when the model half agrees.
-PLAYFUL, AGREES = frozenset({"persona", "puppet"}), 0.3
-# Where somebody works or lives, and nothing else, orders nobody to do anything.
+LEARNED = 0.5  # of chat that the model was not trained on, 3 lines in 1,000 score higher
+# People ask for a role or a saying in play, too: such a rule needs this score of the model.
+PLAYFUL = frozenset({"persona", "puppet"})
+PLAYFUL_SCORE = 0.3
+# Where someone works or lives, and nothing else, is not an order.
 _PLAIN = re.compile(
     r"(?:no,? )?(?:\w+ )?(?:now |ahora )?(?:i |yo )?(?:works?|lives?|trabaj[oa]|viv[oe]) "
     r"(?:at|for|in|en|para) [\w&'-]+(?: [\w&'-]+){0,2}(?: now| ahora)?[.!]?"
 )
-VIEW = 4096
-# Only with one of these in it is a text worth reading backwards.
-TELLING = (
-    "ignor",
-    "forget",
-    "olvid",
-    "instruc",
-    "prompt",
-    "system",
-    "memory",
-    "password",
-    "secret",
-)
+MAX_VIEW = 4096
+# A text is judged backwards or in rot13 only with one of these in it.
+TELLTALES = "ignor forget olvid instruc prompt system memory password secret".split()
 _ = str  # marks a reason for the catalogue without needing settings
 REASONS = {
     "override": _("Asks Keno to break its instructions"),
@@ -80,7 +72,7 @@ REASONS = {
 
 
 def features(seen: str) -> np.ndarray:
-    """The buckets that a plain text lights up, each once."""
+    """Return the buckets of the model that a plain text falls into, each once."""
     words = _WORD.findall(_DIGITS.sub("0", seen))
     letters = np.frombuffer((" " + " ".join(words) + " ").encode("utf-32-le"), dtype=np.uint32)
     letters = letters.astype(np.uint64)
@@ -105,11 +97,11 @@ def _model() -> LinearModel:
 
 
 def score(seen: str) -> float:
-    """0..1 for the most order-like part of a plain text; a long text cannot water it down.
+    """Return 0..1 for the most order-like part of a plain text; length does not dilute it.
 
-    In a talk every turn counts for itself: who spoke before does not make it an order.
+    Every turn of a transcript is judged by itself.
     """
-    turns = [turn for turn in _TURN.split(seen) if len(turn.strip()) >= FEW]
+    turns = [turn for turn in _TURN.split(seen) if len(turn.strip()) >= MIN_LENGTH]
     return max(map(_score, turns), default=0.0)
 
 
@@ -118,7 +110,7 @@ def _score(turn: str) -> float:
     if not parts:
         return probability(whole)
     best = max(map(probability, parts))
-    return max(0.0, min(probability(whole), best - ECHO), best - PART)
+    return max(0.0, min(probability(whole), best - WHOLE_MARGIN), best - SENTENCE_PENALTY)
 
 
 def probability(seen: str) -> float:
@@ -126,11 +118,11 @@ def probability(seen: str) -> float:
 
 
 def segments(seen: str) -> list[str]:
-    """The whole text, or its beginning, and its sentences, joined up where there are too many."""
-    parts = [part for part in _SENTENCE.split(seen) if len(part) >= 12]
-    step = -(-len(parts) // SEGMENTS) or 1
+    """Return the text, or its beginning, and its sentences, joined where there are too many."""
+    parts = [part for part in _SENTENCE.split(seen) if len(part) >= MIN_LENGTH]
+    step = -(-len(parts) // MAX_SEGMENTS) or 1
     joined = [" ".join(parts[i : i + step]) for i in range(0, len(parts), step)]
-    return [seen[:WHOLE], *(joined if len(joined) > 1 or len(seen) > WHOLE else [])]
+    return [seen[:MAX_WHOLE], *(joined if len(joined) > 1 or len(seen) > MAX_WHOLE else [])]
 
 
 @dataclass(frozen=True)
@@ -151,10 +143,10 @@ class Verdict:
 
 
 def inspect(text: str) -> Verdict:
-    """Every kind of attack found, with its place in the text, and how sure the guard is (0..1)."""
-    text = text[:LIMIT]
+    """Return every kind of attack with its place in the text, and the certainty (0..1)."""
+    text = text[:MAX_TEXT]
     seen = limits.without_limits(disguise.plain(text))
-    seen = _ORDINARY.sub(lambda found: " " * len(found.group()), seen)
+    seen = _ORDINARY.sub(lambda match: " " * len(match.group()), seen)
     flags = [_flag("hidden", *span) for _trick, *span in disguise.tricks(text)[:1]]
     flags += [_flag(kind, *disguise.origin(text, *span)) for kind, span in _matches(seen)]
     if not flags and _disguised(text, seen):
@@ -162,7 +154,7 @@ def inspect(text: str) -> Verdict:
     if any(flag.kind not in PLAYFUL for flag in flags):
         return Verdict(tuple(flags), 1.0)
     learned = 0.0 if _PLAIN.fullmatch(seen.strip()) else score(seen)
-    if flags and learned >= AGREES:
+    if flags and learned >= PLAYFUL_SCORE:
         return Verdict(tuple(flags), 1.0)
     return Verdict((_flag("learned", 0, len(text)),) if learned >= LEARNED else (), learned)
 
@@ -172,7 +164,7 @@ def is_suspicious(text: str) -> bool:
 
 
 def redact(text: str) -> tuple[str, tuple[str, ...]]:
-    """The text with every secret replaced by [redacted:kind], and the kinds in order."""
+    """Return the text with [redacted:kind] for every secret, and the kinds in order."""
     kinds, out, at = [], [], 0
     for secret in find_secrets(text):
         out += [text[at : secret.start], f"{REDACTED}:{secret.kind}]"]
@@ -186,20 +178,21 @@ def _flag(kind: str, start: int, end: int) -> Flag:
 
 
 def _matches(seen: str) -> list[tuple[str, tuple[int, int]]]:
-    """The first place of each kind."""
-    found: dict[str, tuple[int, int]] = {}
+    """Return the first place of each kind."""
+    spans: dict[str, tuple[int, int]] = {}
     raw = seen.encode("utf-8", "replace")
     for rule in matching(raw):
-        if rule.kind not in found and (span := rule.find(raw)):
-            found[rule.kind] = span
-    return list(found.items())
+        if rule.kind not in spans and (span := rule.find(raw)):
+            spans[rule.kind] = span
+    return list(spans.items())
 
 
 def _disguised(text: str, seen: str) -> bool:
-    """Does a rule match behind a disguise? Long runs of single letters are enough by themselves."""
-    spaced = disguise.letters_apart(seen[:VIEW])
-    views = [disguise.unleet(seen[:VIEW]), *map(disguise.plain, disguise.decoded(text[:VIEW]))]
-    if spaced or any(_matches(view[:VIEW]) for view in views if view):
+    """Tell whether a rule matches behind a disguise. Long runs of single letters are enough."""
+    spaced = disguise.letters_apart(seen[:MAX_VIEW])
+    decoded = map(disguise.plain, disguise.decoded(text[:MAX_VIEW]))
+    views = [disguise.unleet(seen[:MAX_VIEW]), *decoded]
+    if spaced or any(_matches(view[:MAX_VIEW]) for view in views if view):
         return True
-    turned = [view for view in disguise.turned(seen[:512]) if any(w in view for w in TELLING)]
+    turned = [view for view in disguise.turned(seen[:512]) if any(w in view for w in TELLTALES)]
     return any(_matches(view) for view in turned)

@@ -1,7 +1,7 @@
 """What a person forbids the assistant to do without asking: "never spend money without approval".
 
-A limit is an order to the assistant and looks like an attack's. What tells them apart is what is
-forbidden: acts in the world, never honesty, questions or whom to obey.
+A limit is an order to the assistant, as in an attack. But it forbids acts in the world, never
+honesty, questions or obedience.
 """
 
 import re
@@ -14,11 +14,11 @@ from typing import Any
 from memory.guards import disguise, rulebook
 
 FILE = Path(__file__).with_name("limits.txt")
-LONGEST = 240
-MOST = 200  # clauses of a text; what comes after them is judged as it stands
+MAX_CLAUSE = 240
+MAX_CLAUSES = 200  # later ones are judged like any text
 _MARKS = " .;!,\n)\"'"
 _CALLS = frozenset({"keno", "ok", "okay", "please", "por favor", "oye", "hey", "yes", "si", "no"})
-# Whose limit it is, as a model writes it down.
+# "User: ", as models write it.
 _ABOUT = re.compile(r"^(?:[-*] )?(?:the )?(?:user|usuari[oa])s?: ")
 _END = re.compile(r"[.;!\n]+(?=\s|$)|\n")
 # "… without asking and never send …": the second limit of one sentence.
@@ -36,7 +36,7 @@ _SMUGGLED = re.compile(
     r"|siempre (?!antes|primero|pregunt|consult|avis|pid|confirm|esper|dime|a la|muev|usa|archiv))"
 )
 
-# With one of these the clause says who may allow it, and that must be the speaker.
+# With one of these the clause says who may allow it; it must be the speaker.
 _CONDITION = re.compile(
     r"\b(?:without|unless|until|before|sin|hasta|salvo|excepto|menos|antes|needs?|requires?|approve"
     r"|confirm|must have|to see|sign off|to be asked|necesitan?|requieren?|aprobar|confirmar"
@@ -45,7 +45,7 @@ _CONDITION = re.compile(
 
 
 def is_limit(text: str) -> bool:
-    """Whether the whole text is one limit or several."""
+    """Tell whether the whole text is one limit or several."""
     clauses = [clause for clause, _start in _clauses(disguise.plain(text))]
     clauses = [clause for clause in clauses if clause.strip(_MARKS) not in _CALLS]
     return bool(clauses) and all(map(_matches, clauses))
@@ -53,28 +53,26 @@ def is_limit(text: str) -> bool:
 
 def without_limits(seen: str) -> str:
     """Blank out the limits of a plain text; every other character keeps its place."""
-    kept = seen
-    for clause, start in _clauses(seen):
+    for clause, start in list(_clauses(seen)):
         if _matches(clause):
-            end = start + len(clause)
-            kept = kept[:start] + " " * (end - start) + kept[end:]
-    return kept
+            seen = seen[:start] + " " * len(clause) + seen[start + len(clause) :]
+    return seen
 
 
 def _clauses(seen: str) -> Iterator[tuple[str, int]]:
-    """The clauses of a plain text that say something, each with its place."""
+    """Return the clauses of a plain text that say something, each with its place."""
     ends, nexts = _END.finditer(seen), _NEXT.finditer(seen)
     cuts = sorted({0, len(seen), *(m.end() for m in ends), *(m.start() for m in nexts)})
-    for start, end in pairwise(cuts[:MOST]):
+    for start, end in pairwise(cuts[:MAX_CLAUSES]):
         if seen[start:end].strip(_MARKS):
             yield seen[start:end], start
 
 
 def _matches(clause: str) -> bool:
     bare = _ABOUT.sub("", clause.strip(_MARKS))
-    if not bare or len(bare) > LONGEST:
+    if not bare or len(bare) > MAX_CLAUSE:
         return False
-    # An act that needs leave names who gives it; one that is out of the question names nobody.
+    # An act that needs approval says whose; a forbidden one names nobody.
     kind = "asking" if _CONDITION.search(bare) else "never"
     raw = bare.encode("utf-8", "replace")
     return bool(_rules()[kind].fullmatch(raw)) and not _SMUGGLED.search(bare)

@@ -10,8 +10,8 @@ import re2
 
 _ENTRY = re.compile(r"([A-Z_]+|[a-z_]+(?:/[a-z0-9.]+)*)(?: =|:) (.*)", re.DOTALL)
 _PIECE = re.compile(r"\{([A-Z_]+)\}")
-# More in one set are a larger automaton, which takes more texts to get going.
-AT_ONCE = 20
+# A larger set is a larger automaton, which is slow on the first texts.
+SET_SIZE = 20
 FILE = Path(__file__).with_name("rules.txt")
 
 
@@ -38,42 +38,42 @@ def patterns(file: Path) -> dict[str, re.Pattern]:
 
 
 def linear(pattern: str) -> object:
-    """Compiled for hostile text: matches UTF-8 bytes in time linear to their number."""
-    return re2.compile(_marked(pattern), _options())
+    """Compile for hostile text: it matches UTF-8 bytes in time linear to their number."""
+    return re2.compile(_multiline(pattern), _options())
 
 
 def sieve(patterns: Sequence[str]) -> Callable[[bytes], list[int]]:
-    """Tells by number which of the patterns match: many asked at once cost little more than one."""
-    starts = range(0, len(patterns), AT_ONCE)
-    sets = [(start, _asked_at_once(patterns[start : start + AT_ONCE])) for start in starts]
+    """Return what tells by number which patterns match; many at once cost little more than one."""
+    starts = range(0, len(patterns), SET_SIZE)
+    sets = [(start, _pattern_set(patterns[start : start + SET_SIZE])) for start in starts]
 
     def matching(raw: bytes) -> list[int]:
-        found: list[int] = []
-        for start, (asked, size) in sets:
-            hits = asked.Match(raw) or ()
-            # The last matches everything: without it, the set gave up and says nothing.
+        numbers: list[int] = []
+        for start, (pattern_set, size) in sets:
+            hits = pattern_set.Match(raw) or ()
+            # The last pattern matches everything: without it, the set gave up.
             hits = sorted(hits)[:-1] if size in hits else range(size)
-            found += [start + hit for hit in hits]
-        return found
+            numbers += [start + hit for hit in hits]
+        return numbers
 
     return matching
 
 
-def _asked_at_once(patterns: Sequence[str]) -> tuple[re2.Set, int]:
-    asked = re2.Set.SearchSet(_options())
-    for pattern in (*map(_marked, patterns), b""):
-        asked.Add(pattern)
-    asked.Compile()
-    return asked, len(patterns)
+def _pattern_set(patterns: Sequence[str]) -> tuple[re2.Set, int]:
+    pattern_set = re2.Set.SearchSet(_options())
+    for pattern in (*map(_multiline, patterns), b""):
+        pattern_set.Add(pattern)
+    pattern_set.Compile()
+    return pattern_set, len(patterns)
 
 
-def _marked(pattern: str) -> bytes:
+def _multiline(pattern: str) -> bytes:
     return f"(?m){pattern}".encode()
 
 
 def _options() -> re2.Options:
     options = re2.Options()
-    # Bytes make smaller automata than signs, and the texts are nearly all ASCII.
+    # Bytes make smaller automata than characters, and the texts are nearly all ASCII.
     options.encoding = re2.Options.Encoding.LATIN1
     options.max_mem = 32 << 20  # the alternations are long; below this a slower engine takes over
     options.log_errors = False
@@ -86,15 +86,14 @@ class Rule:
     pattern: object
 
     def find(self, seen: bytes) -> tuple[int, int] | None:
-        """Where in the UTF-8 bytes of a plain text, counted in signs, the rule matches."""
-        found = self.pattern.search(seen)
-        return tuple(len(seen[:at].decode()) for at in found.span()) if found else None
+        """Return where the rule matches in the UTF-8 bytes of a plain text, in characters."""
+        match = self.pattern.search(seen)
+        return tuple(len(seen[:at].decode()) for at in match.span()) if match else None
 
 
 def matching(seen: bytes) -> list[Rule]:
-    """The rules that match somewhere, in their order."""
-    known, which = rules(), rule_sieve()
-    return [known[n] for n in which(seen)]
+    """Return the rules that match somewhere, in their order."""
+    return [rules()[number] for number in rule_sieve()(seen)]
 
 
 @cache

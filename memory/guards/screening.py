@@ -1,4 +1,4 @@
-"""What happens to every text before it becomes durable: cleaned, redacted, judged."""
+"""Clean, redact and judge every text before it is stored."""
 
 import hashlib
 import re
@@ -14,16 +14,15 @@ from memory.guards import inspect as guards
 from memory.models import Episode, Fact, Pattern, Space
 from memory.text import normalise as text
 
-# A gate holds what comes this way, whatever it says.
+# The flag of what a write gate holds, whatever it says.
 HELD = "held"
 REASONS = guards.REASONS | {
     "ungrounded": "Nobody here said it",
     HELD: "What comes this way is held for you",
 }
-# Beside the kinds in a row's flags: a person looked and found it harmless.
+# Added to a row's flags when a person found it harmless.
 RELEASED = "released"
-# Where an instruction is what the place is for (a habit, a preference, a task), reading like one is
-# no suspicion; everything else still is.
+# No suspicion where instructions belong: in a habit, a preference, a task.
 ORDERS = frozenset({"learned", "directive"})
 # The role of messages that people wrote (models.Message.Role.USER).
 BY_PEOPLE = "user"
@@ -32,7 +31,7 @@ _OWN_LINE = re.compile(r"^[ \t]*(?:[-*•] )?(?:keno|kenobot|assistant|asistente
 
 @dataclass(frozen=True)
 class Screened:
-    """The text as it may be stored, what was taken out of it, and why it is suspicious."""
+    """The text as it may be stored, what was redacted, and why it is suspicious."""
 
     text: str
     redacted: list[str] = field(default_factory=list)
@@ -47,17 +46,17 @@ class Screened:
 def screen(
     value: str, *, single_line: bool = False, ignore: Set[str] = frozenset(), judge: bool = True
 ) -> Screened:
-    """`single_line` for what must be one line (a fact, a title); else breaks and indents are kept.
+    """Use `single_line` for what must be one line (a fact, a title).
 
-    `ignore` names kinds of suspicion that do not count in this place. Without `judge` secrets are
-    taken out and nothing else.
+    `ignore` names kinds of suspicion that do not count here. Without `judge` only secrets are
+    taken out.
     """
-    kept = text.clean(value).strip()
-    if not kept:
+    cleaned = text.clean(value).strip()
+    if not cleaned:
         return Screened("")
-    reasons = [kind for kind in _reasons(kept) if kind not in ignore] if judge else []
-    kept, kinds = _redacted(kept)
-    return Screened(text.one_line(kept) if single_line else kept.strip(), list(kinds), reasons)
+    reasons = [kind for kind in _reasons(cleaned) if kind not in ignore] if judge else []
+    safe, kinds = _redacted(cleaned)
+    return Screened(text.one_line(safe) if single_line else safe.strip(), list(kinds), reasons)
 
 
 def screen_message(value: str, *, role: str) -> Screened:
@@ -72,12 +71,12 @@ def screen_transcript(value: str, *, ignore: Set[str] = frozenset()) -> Screened
 
 
 def redacted(value: str, *, single_line: bool = False) -> str:
-    """The text without its secrets, for what is stored or shown but not judged."""
+    """Return the text without its secrets, for what is stored or shown but not judged."""
     return screen(value, single_line=single_line, judge=False).text
 
 
 def redacted_values(value: object) -> object:
-    """The same for every string of a list or a dictionary."""
+    """Return the same for every string of a list or a dictionary."""
     if isinstance(value, str):
         return redacted(value)
     if isinstance(value, list):
@@ -89,7 +88,7 @@ def redacted_values(value: object) -> object:
 
 @lru_cache
 def version() -> str:
-    """A digest of the guards as they are now: of their rules, limits and weights."""
+    """Return a digest of the code, rules, limits and weights of the guards."""
     digest = hashlib.sha256()
     for file in sorted(Path(guards.__file__).parent.glob("*.*")):
         if file.suffix in (".py", ".txt", ".npz"):
@@ -98,17 +97,17 @@ def version() -> str:
 
 
 def suspicions(flags: Iterable[str]) -> list[str]:
-    """The flags that raise a suspicion; the others only remark on what was done to the words."""
+    """Return the flags that are suspicions; others note what was done to the words."""
     return [flag for flag in flags if flag in REASONS]
 
 
 def still_suspicious(flags: Iterable[str]) -> bool:
-    """Whether these flags of a row raise a suspicion that no person has answered."""
+    """Tell whether the flags of a row have a suspicion that no person has answered."""
     flags = set(flags)
     return RELEASED not in flags and bool(suspicions(flags))
 
 
-# The same words come by several times on their way: as a message, as a quote, as a fact.
+# Cached, as the same words come several times: as a message, as a quote, as a fact.
 @lru_cache(maxsize=256)
 def _reasons(cleaned: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(flag.kind for flag in guards.inspect(cleaned).flags))
@@ -116,17 +115,17 @@ def _reasons(cleaned: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=256)
 def _redacted(cleaned: str) -> tuple[str, tuple[str, ...]]:
-    kept, kinds = guards.redact(cleaned)
-    return kept, tuple(dict.fromkeys(kinds))
+    safe, kinds = guards.redact(cleaned)
+    return safe, tuple(dict.fromkeys(kinds))
 
 
 def describe_reasons(kinds: Iterable[str]) -> str:
-    """The kinds of suspicion as a person reads them."""
+    """Return the kinds of suspicion as a person reads them."""
     return ", ".join(str(_(REASONS.get(kind, kind))) for kind in kinds)
 
 
 def pending(space: Space) -> dict[str, QuerySet]:
-    """The rows by kind. An episode has no state for it: its flags say so."""
+    """Return the rows in quarantine by kind. An episode has no status for it, only flags."""
     flagged = Q()
     for reason in REASONS:
         flagged |= Q(flags__contains=[reason])

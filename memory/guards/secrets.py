@@ -25,20 +25,19 @@ _ABOUT = re.compile(
 )
 _VIRTUE = re.compile(r"(?:[aei]r|ci[oó]n|dad|[ae]ncia|eza|o|ia)$", re.I)  # "la clave es practicar"
 # "The password is required", "la clave es importante": said of a secret, not the secret.
-_SAID_OF_WORDS = """
-a an the too not no in on at my your his her their our now very so also still only required needed
-wrong weak strong expired incorrect correct invalid safe unsafe long short missing empty set
-stored saved kept hidden important easy hard simple same different changed reset lost forgotten
-gone public private secret secure ready here there that this it what when where why how written
-taped under inside with from for to and or but if un una el la los las muy no en mi tu su es
-importante segura seguro débil fuerte larga corta incorrecta incorrecto correcta correcto válida
-inválida obligatoria necesaria difícil fácil simple misma mismo distinta vacía pública privada
-secreta secreto perdida guardada que eso esto lo para con de del por aquí ahí donde cuando y o
-pero si never always being going about based called more most one all any some both each every
-nothing something practice patience love trust communication consistency balance hardwork
-happiness time music
-"""
-_SAID_OF = frozenset(_SAID_OF_WORDS.split())
+_SAID_OF = frozenset(
+    """a an the too not no in on at my your his her their our now very so also still only required
+    needed wrong weak strong expired incorrect correct invalid safe unsafe long short missing
+    empty set stored saved kept hidden important easy hard simple same different changed reset
+    lost forgotten gone public private secret secure ready here there that this it what when
+    where why how written taped under inside with from for to and or but if un una el la los las
+    muy no en mi tu su es importante segura seguro débil fuerte larga corta incorrecta
+    incorrecto correcta correcto válida inválida obligatoria necesaria difícil fácil simple
+    misma mismo distinta vacía pública privada secreta secreto perdida guardada que eso esto lo
+    para con de del por aquí ahí donde cuando y o pero si never always being going about based
+    called more most one all any some both each every nothing something practice patience love
+    trust communication consistency balance hardwork happiness time music""".split()
+)
 _SENTENCE_WORDS = frozenset(
     """the and are was were for with you this that have from but not has had his her she they will
     can all out its our your who how when what them then than into que los las con una del por para
@@ -55,7 +54,7 @@ _AFTER = ".!?)]}:”’»"
 
 
 def _assigned(value: str, before: str) -> bool:
-    """Right of an equals sign: anything but a placeholder, a plain word or a short number."""
+    """Accept right of an equals sign all but a placeholder, a plain word or a short number."""
     if _PLACEHOLDER.search(value) or value.startswith(("/", "http")):
         return False
     return bool(_UUID.search(value)) or _mixed(value) or (len(value) >= 16 and _entropy(value) > 3)
@@ -66,7 +65,7 @@ def _setting(value: str, before: str) -> bool:
 
 
 def _code(value: str, before: str) -> bool:
-    """A quoted string in code or configuration that no person would have chosen."""
+    """Accept a quoted string in code or configuration that no person would have chosen."""
     digits, letters = (sum(map(test, value)) for test in (str.isdigit, str.isalpha))
     if _PLACEHOLDER.search(value) or "://" in value:
         return False
@@ -77,13 +76,13 @@ def _code(value: str, before: str) -> bool:
 
 
 def _word(value: str, before: str) -> bool:
-    """A plain word said to be the password, unless it is what people say *about* a password."""
+    """Accept a plain word said to be the password, unless people say it *about* a password."""
     virtue = "clave" in before.lower() and _VIRTUE.search(value)
     return value.lower() not in _SAID_OF and not _ABOUT.search(value) and not virtue
 
 
 def _phrase(value: str, before: str) -> bool:
-    """After "the key is": a word with digits or signs inside, or a long one that is no word."""
+    """Accept after "the key is" a word with digits or signs inside, or a long random one."""
     bare = value.strip("\"'“”‘’`()").lower()
     if _MANAGER.search(before):
         return False
@@ -94,7 +93,7 @@ def _phrase(value: str, before: str) -> bool:
 
 
 def _mixed(value: str) -> bool:
-    """Looks made up: a digit among letters, signs inside, or capitals where no word has them."""
+    """Tell whether it looks made up: digits or signs among letters, or odd capitals."""
     inner = value.strip("\"'“”‘’`().,!?*_-")
     digit = any(c.isdigit() for c in inner)
     letter = any(c.isalpha() for c in inner)
@@ -106,7 +105,7 @@ def _mixed(value: str) -> bool:
 
 
 def _random(value: str, before: str) -> bool:
-    """A token without a name: long, mixed, and too even to be words, a date, a path or a file."""
+    """Accept a long, mixed token, too even to be words, a date, a path or a file."""
     if _IN_URL.search(before) or _HASH_BEFORE.search(before) or _UUID.fullmatch(value):
         return False
     if value.endswith("=") and _cased(value):
@@ -131,19 +130,19 @@ def _even(run: str) -> bool:
 
 
 def _words(value: str, before: str) -> bool:
-    """Twelve words or more without the little words that sentences need."""
+    """Accept twelve words or more without the little words that sentences need."""
     little = {"the", "and", "que", "los", "las", "con", "for", "with", "una", "del", "was", "are"}
     return not little & set(re.split(r"[ ,]+", value.lower()))
 
 
 def _bare(value: str, before: str) -> bool:
-    """A seed phrase without a word about it: it has one of five lengths and is not a sentence."""
+    """Accept a seed phrase by itself: it has one of five lengths and is not a sentence."""
     words = value.split()
     return len(words) in {12, 15, 18, 21, 24} and not _SENTENCE_WORDS & set(words)
 
 
 def _login(value: str, before: str) -> bool:
-    """What stands behind a mail address: a password has letters and something else in it."""
+    """Accept behind a mail address what has letters and something else in it."""
     inner = value.strip("().!?-_")
     return any(c.isalpha() for c in inner) and any(not c.isalpha() for c in inner)
 
@@ -162,14 +161,14 @@ def _iban(value: str, before: str) -> bool:
 
 
 def _curp(value: str, before: str) -> bool:
-    """The last digit of a Mexican CURP is made from the other 17 signs."""
-    signs = "0123456789ABCDEFGHIJKLMNÑOPQRSTUVWXYZ"
-    total = sum(signs.index(c) * (18 - n) for n, c in enumerate(value[:17].upper()))
+    """Check the last digit of a Mexican CURP, which follows from the other 17 characters."""
+    alphabet = "0123456789ABCDEFGHIJKLMNÑOPQRSTUVWXYZ"
+    total = sum(alphabet.index(c) * (18 - n) for n, c in enumerate(value[:17].upper()))
     return (10 - total % 10) % 10 == int(value[17])
 
 
 def _dni(value: str, before: str) -> bool:
-    """The letter of a Spanish DNI or NIE is the rest of its number by 23."""
+    """Check the letter of a Spanish DNI or NIE: the remainder of its number by 23."""
     bare = value.upper().replace(" ", "").replace("-", "")
     first = {"X": "0", "Y": "1", "Z": "2"}.get(bare[0], bare[0])
     return bare[-1] == "TRWAGMYFPDXBNJZSQVHLCKE"[int(first + bare[1:-1]) % 23]
@@ -219,22 +218,21 @@ class SecretRule:
 
 
 def find_secrets(text: str) -> list[Secret]:
-    """Every secret, in order, never overlapping; the first rule that claims a place wins it."""
+    """Return every secret, in order, never overlapping; the first rule to match a place wins."""
     raw = text.encode("utf-8", "surrogatepass")
-    left, found = _MARKER.sub(lambda m: b"<" * len(m.group()), raw), []
-    known, which = rules(), sieve()
-    may = which(left)
-    for number, rule in enumerate(known):
-        spans = list(_spans(rule, left)) if number in may else []
+    left, places = _MARKER.sub(lambda m: b"<" * len(m.group()), raw), []
+    matching = sieve()(left)
+    for number, rule in enumerate(rules()):
+        spans = list(_spans(rule, left)) if number in matching else []
         if spans:
-            left = _without(left, spans)
-            may = which(left)
-        found += [(start, end, rule.kind) for start, end in spans]
-    return list(_in_signs(raw, sorted(found)))
+            left = _blank_out(left, spans)
+            matching = sieve()(left)
+        places += [(start, end, rule.kind) for start, end in spans]
+    return list(_in_characters(raw, sorted(places)))
 
 
-def _without(raw: bytes, spans: list[tuple[int, int]]) -> bytes:
-    """No rule takes the sign that is left for a secret."""
+def _blank_out(raw: bytes, spans: list[tuple[int, int]]) -> bytes:
+    """Replace the spans by a character that no rule takes for a secret."""
     left = bytearray(raw)
     for start, end in spans:
         left[start:end] = b"<" * (end - start)
@@ -242,8 +240,8 @@ def _without(raw: bytes, spans: list[tuple[int, int]]) -> bytes:
 
 
 def _spans(rule: SecretRule, raw: bytes) -> Iterator[tuple[int, int]]:
-    for found in rule.pattern.finditer(raw):
-        start, end = found.span(rule.group)
+    for match in rule.pattern.finditer(raw):
+        start, end = match.span(rule.group)
         value = raw[start:end].decode("utf-8", "surrogateescape").rstrip(_AFTER)
         if not value or "<" in value:
             continue
@@ -252,14 +250,14 @@ def _spans(rule: SecretRule, raw: bytes) -> Iterator[tuple[int, int]]:
             yield start, start + len(value.encode("utf-8", "surrogateescape"))
 
 
-def _in_signs(raw: bytes, spans: list[tuple[int, int, str]]) -> Iterator[Secret]:
-    """Byte positions as positions in the text, counted once from left to right."""
-    at = signs = 0
+def _in_characters(raw: bytes, spans: list[tuple[int, int, str]]) -> Iterator[Secret]:
+    """Turn positions of bytes into positions of characters, in one pass from left to right."""
+    at = position = 0
     for start, end, kind in spans:
-        signs += len(raw[at:start].decode("utf-8", "surrogatepass"))
-        first, at = signs, end
-        signs += len(raw[start:end].decode("utf-8", "surrogatepass"))
-        yield Secret(kind, first, signs)
+        position += len(raw[at:start].decode("utf-8", "surrogatepass"))
+        first, at = position, end
+        position += len(raw[start:end].decode("utf-8", "surrogatepass"))
+        yield Secret(kind, first, position)
 
 
 @cache
@@ -269,10 +267,10 @@ def sieve() -> Callable[[bytes], list[int]]:
 
 @cache
 def rules() -> tuple[SecretRule, ...]:
-    made = []
+    compiled = []
     for name, pattern in rulebook.read(FILE):
         kind, check = name.split("/")
         linear = rulebook.linear(pattern)
         group = linear.groupindex.get(b"s", 0)
-        made.append(SecretRule(kind, CHECKS[check], linear, group))
-    return tuple(made)
+        compiled.append(SecretRule(kind, CHECKS[check], linear, group))
+    return tuple(compiled)
