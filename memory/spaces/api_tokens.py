@@ -16,7 +16,7 @@ from memory.history import audit
 from memory.history.actors import person, require_person
 from memory.models import ApiCall, ApiToken, Member, Space
 
-# Scanners of public code know a leaked key by these letters.
+# Scanners of public code recognise a leaked key by these letters.
 PREFIX = "keno_"
 SCOPES = {
     "read": _("Read the memory and recall from it"),
@@ -24,7 +24,7 @@ SCOPES = {
     "chat": _("Send messages as a chat"),
     "private": _("See what was said in single chats, too"),
 }
-# What a person must be for their key to carry the scope.
+# The role that the owner of the key needs for the scope.
 ROLE_FOR_SCOPE = {
     "read": Member.Role.VIEWER,
     "write": Member.Role.CURATOR,
@@ -49,18 +49,11 @@ def create(
 ) -> tuple[ApiToken, str]:
     """Create a token; return the row and the key, which cannot be read again."""
     key = PREFIX + secrets.token_urlsafe(32)
-    token = ApiToken.objects.create(
-        space=space,
-        user=user,
-        name=name,
-        prefix=key[:10],
-        digest=digest(key),
-        scopes=scopes,
-        gate=gate,
-        expires_at=expires_at,
-    )
-    by, told = person(user), {"scopes": scopes, "gate": str(gate)}
-    audit.record("token.created", actor=by, space=space, obj=token, ip=ip, **dict[str, Any](told))
+    values: dict[str, Any] = {"name": name, "scopes": scopes, "gate": gate}
+    values |= {"prefix": key[:10], "digest": digest(key), "expires_at": expires_at}
+    token = ApiToken.objects.create(space=space, user=user, **values)
+    details: dict[str, Any] = {"scopes": scopes, "gate": str(gate), "ip": ip}
+    audit.record("token.created", actor=person(user), space=space, obj=token, **details)
     return token, key
 
 
@@ -74,9 +67,9 @@ def connect(
     gate: str = ApiToken.Gate.HOLD,
     ip: str | None = None,
 ) -> ApiToken:
-    """Let a program in that asked by OAuth: one space at a time, what it had before is revoked.
+    """Connect a program by OAuth, to one space at a time: an older token is revoked.
 
-    The row says what it may do; the keys, which change every hour, are those of OAuth.
+    The row says what it may do; its keys are those of OAuth, which change every hour.
     """
     for before in ApiToken.objects.filter(user=user, client=client.client_id, revoked_at=None):
         revoke(before, by=person(user), ip=ip)
@@ -89,30 +82,31 @@ def connect(
 
 @transaction.atomic
 def revoke(token: ApiToken, *, by: str, ip: str | None = None) -> None:
-    """Revoke the key at once and for good; of a program let in by OAuth, every key it has."""
-    won = ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=timezone.now())
+    """Revoke the key at once and for good; of a program connected by OAuth, all its keys."""
+    live = ApiToken.objects.filter(pk=token.pk, revoked_at=None)
+    is_first = live.update(revoked_at=timezone.now())
     token.refresh_from_db()
     if token.client:
         for kind in (RefreshToken, AccessToken, Grant):
             kind.objects.filter(user=token.user, application__client_id=token.client).delete()
-    if won:
+    if is_first:
         audit.record("token.revoked", actor=by, space=token.space, obj=token, ip=ip)
 
 
 @transaction.atomic
 def set_gate(token: ApiToken, *, gate: str, by: str, ip: str | None = None) -> None:
-    """Change what becomes of what the token's program writes. Only a person may."""
+    """Change the write gate of the token. Only a person may."""
     require_person(by)
     was, token.gate = token.gate, ApiToken.Gate(gate)
     token.save(update_fields=["gate"])
-    told = {"was": was, "gate": str(token.gate), "ip": ip}
-    audit.record("token.gate", actor=by, space=token.space, obj=token, **told)
+    details = {"was": was, "gate": str(token.gate), "ip": ip}
+    audit.record("token.gate", actor=by, space=token.space, obj=token, **details)
 
 
 def find(key: str, *, scope: str, now: datetime | None = None) -> ApiToken | None:
     """Return the live token of this key, if its owner may still do what the scope allows."""
     now = now or timezone.now()
-    # Looked up by digest: there is no secret in the database to compare byte by byte.
+    # By digest: the database has no secret to compare byte by byte.
     live = ApiToken.objects.filter(revoked_at=None, user__is_active=True)
     live = live.filter(Q(expires_at=None) | Q(expires_at__gt=now)).select_related("space", "user")
     token = live.filter(digest=digest(key)).first() or _connected(live, key, now)
@@ -121,22 +115,25 @@ def find(key: str, *, scope: str, now: datetime | None = None) -> ApiToken | Non
     token.member = Member.objects.filter(space=token.space_id, user=token.user_id).first()
     if token.member is None or not token.member.may(ROLE_FOR_SCOPE[scope]):
         return None
-    _touch(token, now)
+    # Once a minute is enough to see that a key is in use, and saves a write per call.
+    if token.last_used_at is None or now - token.last_used_at >= USED_EVERY:
+        token.last_used_at = now
+        token.save(update_fields=["last_used_at"])
     return token
 
 
 def _connected(live: QuerySet[ApiToken], key: str, now: datetime) -> ApiToken | None:
-    """The token of the program that holds this key of OAuth, with the scopes the key has."""
+    """Return the token of the program with this OAuth key, with the scopes of the key."""
     keys = AccessToken.objects.filter(token_checksum=digest(key), expires__gt=now)
-    held = keys.exclude(user=None).select_related("application").first()
-    token = held and live.filter(user=held.user_id, client=held.application.client_id).first()
+    access = keys.exclude(user=None).select_related("application").first()
+    token = access and live.filter(user=access.user_id, client=access.application.client_id).first()
     if token:
-        token.scopes = [scope for scope in token.scopes if scope in held.scope.split()]
+        token.scopes = [scope for scope in token.scopes if scope in access.scope.split()]
     return token
 
 
 def expire_clients(*, now: datetime) -> int:
-    """Drop the keys that ran out, and programs that registered and were never let in."""
+    """Delete expired keys, and programs that registered and were never connected."""
     clear_expired()
     connected = ApiToken.objects.filter(revoked_at=None).exclude(client="").values("client")
     old = Application.objects.filter(created__lt=now - KEEP_STRANGERS)
@@ -144,16 +141,9 @@ def expire_clients(*, now: datetime) -> int:
 
 
 def expire_calls(*, now: datetime) -> int:
-    """Drop the answers kept for idempotency keys after a day."""
+    """Delete the answers stored for idempotency keys after a day."""
     return ApiCall.objects.filter(at__lt=now - KEEP_CALLS).delete()[0]
 
 
 def digest(key: str) -> str:
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _touch(token: ApiToken, now: datetime) -> None:
-    # Once a minute is enough to see that a key is in use, and spares a write per call.
-    if token.last_used_at is None or now - token.last_used_at >= USED_EVERY:
-        token.last_used_at = now
-        token.save(update_fields=["last_used_at"])

@@ -17,20 +17,21 @@ from memory.models.space import once
 from memory.text import normalise as text
 
 CODE_MINUTES = 10
-# No letter that is taken for another one, or for a digit.
+# Without letters that look like another one, or like a digit.
 CODE_ALPHABET = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"
 CODE_LENGTH = 8
-# Whoever writes there has signed in to the dashboard: the author's id is the account's.
+# Authors there have signed in to the dashboard: their id is that of the account.
 WEB = "web"
-# Whoever sits at the machine's own terminal can read the database, too.
+# Who uses the terminal of the machine can read the database anyway.
 CONSOLE = "console"
-SPOKE_LATELY = 200
-# Before the number of a server (of Discord) that belongs to a space: not a person.
+# How many of the last messages decide who hears a chat.
+RECENT_MESSAGES = 200
+# Begins the author id of a link to a server (of Discord), not to a person.
 SERVER = "server-"
 
 
 def offer(member: Member, *, now: datetime | None = None) -> str:
-    """Return a code that links whoever sends it in a chat to this member; older codes end."""
+    """Return a code that links its sender in a chat to this member; older codes become invalid."""
     now = now or timezone.now()
     code = "".join(secrets.choice(CODE_ALPHABET) for _ in range(CODE_LENGTH))
     ChatLink.objects.filter(member=member, linked_at=None).delete()
@@ -45,14 +46,14 @@ def offer(member: Member, *, now: datetime | None = None) -> str:
 
 
 def is_open(space: Space, *, code: str, now: datetime | None = None) -> bool:
-    """Whether a member of the space waits for somebody with this code."""
+    """Tell whether the code is an open offer of a member of the space."""
     waiting = ChatLink.objects.filter(space=space, linked_at=None)
     open_now = waiting.filter(expires_at__gt=now or timezone.now())
     return open_now.filter(digest=_digest(code)).exists()
 
 
 def is_linked(space: Space, *, channel: str, author_id: str) -> bool:
-    """Whether the author is a member of the space, and may still sign in."""
+    """Tell whether the author is a member of the space who may still sign in."""
     links = ChatLink.objects.filter(space=space, channel=channel, author_id=author_id)
     return links.filter(linked_at__isnull=False, member__user__is_active=True).exists()
 
@@ -60,60 +61,59 @@ def is_linked(space: Space, *, channel: str, author_id: str) -> bool:
 def space_of(
     *, channel: str, person: str, server: str = "", name: str = "", code: str = ""
 ) -> Space | None:
-    """Return the space that somebody speaks to where one bot serves several spaces.
+    """Return the space of an author where one bot serves several spaces.
 
-    On a server it is the server's: an owner's open code, said there, makes it theirs. Alone with
-    the bot it is the one they were linked to last, or the one whose code they send.
+    On a server it is that of the server, which an owner links by writing a code there. In a private
+    chat it is the one they were linked to last, or the one of the code they send.
     """
-    who = f"{SERVER}{server}" if server else person
-    linked = ChatLink.objects.filter(channel=channel, author_id=who, linked_at__isnull=False)
-    found = linked.select_related("space").order_by("-linked_at").first()
-    if found:
-        return found.space
+    author_id = f"{SERVER}{server}" if server else person
+    linked = ChatLink.objects.filter(channel=channel, author_id=author_id, linked_at__isnull=False)
+    link = linked.select_related("space").order_by("-linked_at").first()
+    if link:
+        return link.space
     now = timezone.now()
     offers = ChatLink.objects.filter(linked_at=None, digest=_digest(code), expires_at__gt=now)
     offers = offers.filter(member__role=Member.Role.OWNER) if server else offers
     offer = offers.select_related("space", "member__user").first()
     if offer and server:
-        _take_server(offer, channel=channel, author_id=who, author=name[:120], now=now)
+        _link_server(offer, channel=channel, author_id=author_id, author=name[:120], now=now)
     return offer.space if offer else None
 
 
 @transaction.atomic
-def _take_server(
-    offer: ChatLink, *, channel: str, author_id: str, author: str, now: datetime
-) -> None:
+def _link_server(offer: ChatLink, *, channel: str, author_id: str, author: str, now: datetime):
+    names = {"channel": channel, "author_id": author_id}
     link = ChatLink.objects.create(
         space=offer.space,
         member=offer.member,
         digest=_digest(f"{channel} {author_id}"),
         expires_at=now,
         linked_at=now,
-        channel=channel,
-        author_id=author_id,
         author=author,
+        **names,
     )
-    by = person(offer.member.user)
-    known = {"channel": channel, "author_id": author_id}
-    audit.record("account.chat_linked", actor=by, space=offer.space, obj=link, **known)
+    _record(link, "account.chat_linked", **names)
+
+
+def _record(link: ChatLink, action: str, **details: str) -> None:
+    by = person(link.member.user)
+    audit.record(action, actor=by, space=link.space, obj=link, **details)
 
 
 @transaction.atomic
 def redeem(message: Message, *, code: str, now: datetime) -> Member | None:
     """Link the author of the message to a member; None when the code is not valid."""
-    who = {"channel": message.chat.channel, "author_id": message.author_id}
+    names = {"channel": message.chat.channel, "author_id": message.author_id}
     offers = ChatLink.objects.select_for_update().filter(space=message.space, linked_at=None)
     link = offers.filter(digest=_digest(code), expires_at__gt=now).first()
     # A program with a token never becomes a person.
     if link is None or not message.author_id or message.chat.channel in (WEB, "api"):
         return None
-    ChatLink.objects.filter(space=message.space, **who).delete()
-    link.channel, link.author_id = who["channel"], who["author_id"]
+    ChatLink.objects.filter(space=message.space, **names).delete()
+    link.channel, link.author_id = message.chat.channel, message.author_id
     link.author, link.linked_at = message.author, now
     link.save()
-    audit.record(
-        "account.chat_linked", actor=person(link.member.user), space=link.space, obj=link, **who
-    )
+    _record(link, "account.chat_linked", **names)
     return link.member
 
 
@@ -136,10 +136,10 @@ def member_of(message: Message) -> Member | None:
 def speaker_of(message: Message) -> frozenset[tuple[str, str]]:
     """Return who wrote the message: (channel, author id) pairs that are one person.
 
-    A name is only what somebody calls themselves and proves nothing.
+    Names are not compared: they prove nothing.
     """
-    who = ("who", message.chat.space_id, message.chat.channel, message.author_id)
-    return once(who, lambda: _speaker_of(message))
+    key = ("speaker", message.chat.space_id, message.chat.channel, message.author_id)
+    return once(key, lambda: _speaker_of(message))
 
 
 def _speaker_of(message: Message) -> frozenset[tuple[str, str]]:
@@ -164,7 +164,7 @@ def _links_of(space, member):
 
 @prepared(space="bigint", channel="varchar", author_id="varchar")
 def _linked_with(space, channel, author_id):
-    """Every account of whoever this one is linked to."""
+    """Return every account of the member that this one is linked to."""
     mine = _links(space).filter(channel=channel, author_id=author_id).values("member")
     return _links(space).filter(member__in=mine)
 
@@ -175,32 +175,32 @@ def _links(space: Any) -> QuerySet[ChatLink]:
 
 
 def said_by_same(message: Message, *, prefix: str = "") -> Q:
-    """Return the filter for messages of the same person; for rows that have one, with its prefix.
+    """Return the filter for messages of the same person; with `prefix` for related rows.
 
-    Where a channel knows no ids, the name counts within that one chat.
+    Without an author id, the name counts within that one chat.
     """
     pairs = speaker_of(message)
     if not message.author_id:
-        unnamed = {"chat": message.chat_id, "author_id": "", "author": message.author}
-        return Q(**{f"{prefix}{name}": value for name, value in unnamed.items()})
-    found = Q()
+        without_id = {"chat": message.chat_id, "author_id": "", "author": message.author}
+        return Q(**{f"{prefix}{name}": value for name, value in without_id.items()})
+    authors = Q()
     for channel, author_id in pairs:
-        found |= Q(**{f"{prefix}chat__channel": channel, f"{prefix}author_id": author_id})
-    return found & Q(**{f"{prefix}role": Message.Role.USER})
+        authors |= Q(**{f"{prefix}chat__channel": channel, f"{prefix}author_id": author_id})
+    return authors & Q(**{f"{prefix}role": Message.Role.USER})
 
 
 def ids_of(message: Message) -> frozenset[tuple[str, str]]:
-    """Return the (channel, author id) pairs that are the person who wrote it.
+    """Return the (channel, author id) pairs of its author.
 
-    Where a channel knows no ids, whoever writes in that chat without one.
+    Without an author id, the pair of everyone in that chat without one.
     """
     return speaker_of(message) or frozenset({(message.chat.channel, _id(message))})
 
 
 def whom(message: Message) -> dict[str, str]:
-    """Return the columns that scope a row to whoever wrote the message."""
-    who = {"channel": message.chat.channel, "author_id": _id(message)}
-    return who | {"person": message.author}
+    """Return the columns that limit a row to the author of the message."""
+    channel, person = message.chat.channel, message.author
+    return {"channel": channel, "author_id": _id(message), "person": person}
 
 
 def _id(message: Message) -> str:
@@ -208,19 +208,20 @@ def _id(message: Message) -> str:
 
 
 def hears_the_space(chat: Chat) -> bool:
-    """Tell whether what the whole space knows may be told in this chat.
+    """Tell whether this chat may hear what the whole space knows.
 
-    Where only members hear it, everybody who spoke here lately must be one.
+    Where that is for members only, everybody who wrote here lately must be one.
     """
     if chat.space.options.shared_with == "everybody" or chat.channel == CONSOLE:
         return True
-    said = Message.objects.filter(chat=chat, role=Message.Role.USER).order_by("-sent_at", "-pk")
-    heard = set(said.values_list("author_id", flat=True)[:SPOKE_LATELY])
+    messages = Message.objects.filter(chat=chat, role=Message.Role.USER)
+    newest = messages.order_by("-sent_at", "-pk").values_list("author_id", flat=True)
+    authors = set(newest[:RECENT_MESSAGES])
     members = Member.objects.filter(space=chat.space_id, user__is_active=True)
     if chat.channel == WEB:
-        return heard <= set(map(str, members.values_list("user", flat=True)))
+        return authors <= set(map(str, members.values_list("user", flat=True)))
     links = ChatLink.objects.filter(member__in=members, linked_at__isnull=False)
-    return heard <= set(links.filter(channel=chat.channel).values_list("author_id", flat=True))
+    return authors <= set(links.filter(channel=chat.channel).values_list("author_id", flat=True))
 
 
 def linked(members: QuerySet | list[Member]) -> QuerySet:

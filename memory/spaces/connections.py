@@ -1,7 +1,7 @@
-"""What the home needs to reach others: keys of models and of bots, set in the dashboard.
+"""Keys of models and bots for the whole installation, set in the dashboard.
 
-A variable of the environment wins. What is set here is kept under the home's key: whoever has the
-database alone reads nothing, and whoever changes KENO_SECRET_KEY enters it anew.
+Environment variables win. Values are encrypted under KENO_SECRET_KEY: the database alone does not
+reveal them, and after a change of that key they must be entered again.
 """
 
 import base64
@@ -35,7 +35,7 @@ def seal(words: str) -> str:
 
 
 def unseal(sealed: str) -> str:
-    """The words, or nothing when they were sealed with another key."""
+    """Return the words, or "" when they were sealed with another key."""
     try:
         return _cipher().decrypt(sealed.encode()).decode() if sealed else ""
     except InvalidToken:
@@ -53,41 +53,39 @@ def from_environment(name: str) -> str:
 
 
 def value(name: str) -> str:
-    """What holds: the environment, else what was set in the dashboard."""
-    return from_environment(name) or stored([name]).get(name, "")
+    """Return the value of the environment, else the one set in the dashboard."""
+    return values(name)[0]
 
 
 def values(*names: str) -> list[str]:
-    """The same for several, in one query."""
-    kept = stored(name for name in names if not from_environment(name))
-    return [from_environment(name) or kept.get(name, "") for name in names]
+    """Return several values, by one query."""
+    in_database = stored(name for name in names if not from_environment(name))
+    return [from_environment(name) or in_database.get(name, "") for name in names]
 
 
 def stored(names: Iterable[str]) -> dict[str, str]:
-    asked = list(names)
-    rows = Connection.objects.filter(name__in=asked) if asked else []
+    rows = Connection.objects.filter(name__in=list(names))
     return {row.name: unseal(row.sealed) for row in rows}
 
 
 def hints() -> dict[str, str]:
-    """The secrets as they may be shown: their beginning and end."""
+    """Return the beginning and end of each secret, which may be shown."""
     names = sorted(SECRETS)
-    found = zip(names, values(*names), strict=True)
     return {
-        name: f"{words[:6]}…{words[-4:]}" if len(words) > 20 else "…" * bool(words)
-        for name, words in found
+        name: f"{secret[:6]}…{secret[-4:]}" if len(secret) > 20 else "…" * bool(secret)
+        for name, secret in zip(names, values(*names), strict=True)
     }
 
 
 @transaction.atomic
 def save(values: dict[str, str], *, user: User, space: Space, ip: str | None = None) -> list[str]:
-    """Keep what differs, sealed; an empty value removes it. Return the names that changed."""
-    kept, by = stored(values), person(user)
-    changed = [name for name, words in values.items() if words != kept.get(name, "")]
+    """Store the values that differ, sealed; delete empty ones. Return the names that changed."""
+    before, by = stored(values), person(user)
+    changed = [name for name, value in values.items() if value != before.get(name, "")]
     for name in changed:
-        given = {"sealed": seal(values[name]), "by": by, "changed_at": timezone.now()}
+        columns = {"sealed": seal(values[name]), "by": by, "changed_at": timezone.now()}
         if values[name]:
-            Connection.objects.update_or_create(name=name, defaults=given)
+            Connection.objects.update_or_create(name=name, defaults=columns)
         else:
             Connection.objects.filter(name=name).delete()
     if changed:
@@ -96,7 +94,7 @@ def save(values: dict[str, str], *, user: User, space: Space, ip: str | None = N
 
 
 def may_change(user: User) -> bool:
-    """Whether the person owns the first space: what is set here holds for every space."""
+    """Tell whether the user owns the first space: connections are those of every space."""
     first = Space.objects.order_by("pk").first()
     owners = Member.objects.filter(space=first, role=Member.Role.OWNER)
     return owners.filter(user=user).exists()

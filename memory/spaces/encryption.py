@@ -1,7 +1,7 @@
 """Encrypt the words of a space, change its key, or take the encryption away, while it is in use.
 
-Switching says at once how new words are written; a job rewrites those that are there, in batches,
-and goes on where it stopped. Until it is done both forms are read.
+New words are written in the new form at once; a job rewrites the others in batches, and continues
+where it stopped. Meanwhile both forms are read.
 """
 
 import json
@@ -33,11 +33,11 @@ from memory.models.encryption import CACHE_SECONDS, DataKey, KeyMissing, Secret
 Status = SpaceEncryption.Status
 JOB = "memory.encrypt"
 BATCH = 500
-# By then every transaction is over that began before a space was switched.
+# By then every transaction that began before the switch is over.
 LATE = timedelta(minutes=10)
-# The same words in another form: no history, no news, the vectors stay.
+# Tells the triggers that only the form changes: no history, no news, the vectors stay.
 SAME_WORDS = "SELECT set_config('keno.same_words', 'on', true)"
-Tell = Callable[[int, int], None]
+Progress = Callable[[int, int], None]
 
 
 class Refused(Exception):
@@ -45,13 +45,13 @@ class Refused(Exception):
 
 
 def of(space: Space) -> SpaceEncryption:
-    """The encryption of the space; a row that is not saved when it never had one."""
-    found = SpaceEncryption.objects.filter(space=space).first()
-    return found or SpaceEncryption(space=space)
+    """Return the encryption of the space; an unsaved row when it never had one."""
+    row = SpaceEncryption.objects.filter(space=space).first()
+    return row or SpaceEncryption(space=space)
 
 
 def unopened() -> list[Space]:
-    """The spaces whose key cannot be opened with the key of this installation."""
+    """Return the spaces whose key cannot be opened with the key of this installation."""
     keys.forget()
     rows = SpaceKey.objects.select_related("space").order_by("space", "version")
     closed = [row.space for row in rows if keys.key_of(row.space_id, row.version) is None]
@@ -59,7 +59,7 @@ def unopened() -> list[Space]:
 
 
 def new_key_file() -> bytes:
-    """What to put into the file of KENO_CONTENT_KEY_FILE."""
+    """Return the content of a new KENO_CONTENT_KEY_FILE."""
     return secrets.token_hex(keys.KEY_BYTES).encode() + b"\n"
 
 
@@ -72,7 +72,7 @@ def switch_off(space: Space, *, by: str, ip: str | None = None) -> SpaceEncrypti
 
 
 def rotate(space: Space, *, by: str, ip: str | None = None) -> SpaceEncryption:
-    """Have everything written under a new key of the space; the old one is deleted afterwards."""
+    """Rewrite everything under a new key of the space; the old one is deleted afterwards."""
     return _switch(space, to=Status.ENCRYPTING, action="space.key_changed", by=by, ip=ip)
 
 
@@ -119,14 +119,14 @@ def _new_key(space: Space) -> int:
 
 
 def _enqueue(space_id: int, *, at: datetime) -> None:
-    one = f"encrypt:{space_id}"
-    jobs.enqueue(JOB, lock=one, once=one, at=at, space_id=space_id)
+    name = f"encrypt:{space_id}"
+    jobs.enqueue(JOB, lock=name, once=name, at=at, space_id=space_id)
 
 
-def work(space_id: int, *, now: datetime, tell: Tell = lambda done, total: None) -> bool:
-    """Rewrite what has another form than new words; return whether there is more to do later.
+def work(space_id: int, *, now: datetime, progress: Progress = lambda done, total: None) -> bool:
+    """Rewrite what is not in the form of new words; return whether there is more to do later.
 
-    Round after round, until one finds nothing: somebody may have written as before meanwhile.
+    It goes round until it finds nothing, as others may still have written in the old form.
     """
     state = SpaceEncryption.objects.filter(space=space_id).first()
     if state is None or (state.status == Status.OFF and not state.space.content_keys.exists()):
@@ -136,7 +136,7 @@ def work(space_id: int, *, now: datetime, tell: Tell = lambda done, total: None)
         if keys.key_of(space_id, version) is None:  # else its words would be left behind
             raise KeyMissing(space_id)
     key = keys.writing_key(space_id)
-    while _round(state, key, tell):
+    while _round(state, key, progress):
         state.position, state.done = {}, 0
         state.save(update_fields=["position", "done"])
     if state.is_busy:
@@ -167,12 +167,12 @@ def _rows(model: Any, space_id: int) -> Any:
     return model._base_manager.filter(**{way_to_space(model): space_id}).order_by("pk")
 
 
-def _round(state: SpaceEncryption, key: DataKey | None, tell: Tell) -> int:
-    """Look at every row once, from where the last run stopped; return how many were rewritten."""
+def _round(state: SpaceEncryption, key: DataKey | None, progress: Progress) -> int:
+    """Read every row once, from where the last run stopped; return how many were rewritten."""
     tables = content_models()
     for number in range(state.position.get("table", 0), len(tables)):
         while count := _batch(state, tables[number], number, key):
-            tell(state.done, state.total)
+            progress(state.done, state.total)
             if count < BATCH:
                 break
         state.position = {"table": number + 1, "changed": state.position.get("changed", 0)}
@@ -181,7 +181,7 @@ def _round(state: SpaceEncryption, key: DataKey | None, tell: Tell) -> int:
 
 @transaction.atomic
 def _batch(state: SpaceEncryption, model: Any, number: int, key: DataKey | None) -> int:
-    """Rewrite some rows, and note how far it is; return how many were looked at."""
+    """Rewrite some rows and store the progress; return how many rows were read."""
     rows = _rows(model, state.space_id).filter(pk__gt=state.position.get("after", 0))
     pks = list(rows.values_list("pk", flat=True)[:BATCH])
     if not pks:
@@ -209,10 +209,10 @@ def _batch(state: SpaceEncryption, model: Any, number: int, key: DataKey | None)
 def _put(
     cursor: Any, model: Any, fields: list[Any], changed: list[tuple], key: DataKey | None
 ) -> None:
-    """Write the rows, all at once where that goes.
+    """Write the rows, all at once if possible.
 
-    While a space had two forms the same may have been said in both at the same moment: no unique
-    key saw it. The later row keeps its words, and gets a key of its own.
+    While a space has two forms, the same words may be stored in both: no unique key sees that. The
+    later row keeps its words and gets a key of its own.
     """
     if not changed:
         return
@@ -232,12 +232,12 @@ def _put(
 
 
 def _unique_names(model: Any) -> set[str]:
-    unique = (one for one in model._meta.constraints if isinstance(one, UniqueConstraint))
-    return {name for one in unique for name in one.fields}
+    unique = (rule for rule in model._meta.constraints if isinstance(rule, UniqueConstraint))
+    return {name for rule in unique for name in rule.fields}
 
 
 def _rewritten(field: Any, stored: str | None, key: DataKey | None) -> str | None:
-    """The same words in the form of the key; a value that cannot be read stays as it is."""
+    """Return the words in the form of the key; a value that cannot be read stays as it is."""
     if stored is None:
         return None
     if isinstance(field, ContentListField | ContentJSONField):
@@ -248,40 +248,37 @@ def _rewritten(field: Any, stored: str | None, key: DataKey | None) -> str | Non
 
 
 def _read(model: Any, fields: list[Any]) -> sql.Composed:
-    """Every column as text: a list as JSON."""
-    columns = [
-        sql.SQL("to_jsonb({})::text" if isinstance(field, ContentListField) else "{}::text").format(
-            sql.Identifier(field.column)
-        )
-        for field in fields
-    ]
-    asked = "SELECT {}, {} FROM {} WHERE {} = ANY(%s) ORDER BY 1 FOR NO KEY UPDATE"
+    """Select every column as text: a list as JSON."""
+    columns = []
+    for field in fields:
+        form = "to_jsonb({})::text" if isinstance(field, ContentListField) else "{}::text"
+        columns.append(sql.SQL(form).format(sql.Identifier(field.column)))
+    statement = "SELECT {}, {} FROM {} WHERE {} = ANY(%s) ORDER BY 1 FOR NO KEY UPDATE"
     pk = sql.Identifier(model._meta.pk.column)
     table = sql.Identifier(model._meta.db_table)
-    return sql.SQL(asked).format(pk, sql.SQL(", ").join(columns), table, pk)
+    return sql.SQL(statement).format(pk, sql.SQL(", ").join(columns), table, pk)
 
 
 def _write(model: Any, fields: list[Any]) -> sql.Composed:
     sets = []
     for field in fields:
-        form = "{} = new.{}"
+        form = "{0} = new.{0}"
         if isinstance(field, ContentListField):
             form = (
-                "{} = CASE WHEN new.{1} IS NOT NULL THEN"
-                " ARRAY(SELECT jsonb_array_elements_text(new.{1}::jsonb)) END"
-            ).replace("{}", "{0}")
+                "{0} = CASE WHEN new.{0} IS NOT NULL THEN"
+                " ARRAY(SELECT jsonb_array_elements_text(new.{0}::jsonb)) END"
+            )
         elif isinstance(field, ContentJSONField):
-            form = "{} = new.{}::jsonb"
-        name = sql.Identifier(field.column)
-        sets.append(sql.SQL(form).format(name, name))
+            form = "{0} = new.{0}::jsonb"
+        sets.append(sql.SQL(form).format(sql.Identifier(field.column)))
     names = [sql.Identifier("its_pk"), *(sql.Identifier(field.column) for field in fields)]
-    given = ["%s::bigint[]", *("%s::text[]" for _field in fields)]
+    arrays = ["%s::bigint[]", *("%s::text[]" for _field in fields)]
     return sql.SQL(
         "UPDATE {} AS row SET {} FROM unnest({}) AS new ({}) WHERE row.{} = new.its_pk"
     ).format(
         sql.Identifier(model._meta.db_table),
         sql.SQL(", ").join(sets),
-        sql.SQL(", ".join(given)),
+        sql.SQL(", ".join(arrays)),
         sql.SQL(", ").join(names),
         sql.Identifier(model._meta.pk.column),
     )
@@ -289,9 +286,9 @@ def _write(model: Any, fields: list[Any]) -> sql.Composed:
 
 @transaction.atomic
 def rewrap(old: Secret, *, by: str) -> int:
-    """Wrap the keys of all spaces by the key of the installation as it is now; return how many.
+    """Wrap the keys of all spaces by the present key of the installation; return how many.
 
-    The words stay as they are. Raises Refused, and changes nothing, when a key is under neither.
+    The words stay as they are. Raise Refused, and change nothing, when a key is under neither.
     """
     new, count = keys.installation(), 0
     if new is None:
@@ -302,8 +299,8 @@ def rewrap(old: Secret, *, by: str) -> int:
             continue
         if (value := keys.unwrap(row.salt, row.wrapped, by=old, **which)) is None:
             raise Refused(f"The key of space {row.space_id} is under neither the old nor the new.")
-        for name, given in keys.wrap(value, by=new, **which).items():
-            setattr(row, name, given)
+        for name, column in keys.wrap(value, by=new, **which).items():
+            setattr(row, name, column)
         row.save(update_fields=["salt", "wrapped"])
         audit.record("space.key_wrapped", actor=by, space=row.space, obj=row.space)
         count += 1

@@ -40,19 +40,18 @@ def revise(
     space: Space, *, by: str, name: str, language: str, timezone: str, ip: str | None = None
 ) -> ChangeResult:
     """Change name, language or time zone. The slug stays, so that links keep working."""
-    before = {"name": space.name, "language": space.language, "timezone": space.timezone}
     after = {"name": name, "language": language, "timezone": timezone}
-    why = "settings of the space"
-    done = rows.change(space, by=by, why=why, name=name, language=language, timezone=timezone)
+    before = {field: getattr(space, field) for field in after}
+    done = rows.change(space, by=by, why="settings of the space", **after)
     if done.changed:
-        told: dict[str, Any] = {"before": before, "after": after, "ip": ip}
-        audit.record("space.revised", actor=by, space=space, obj=space, **told)
+        details: dict[str, Any] = {"before": before, "after": after, "ip": ip}
+        audit.record("space.revised", actor=by, space=space, obj=space, **details)
     return done
 
 
 @transaction.atomic
 def archive(space: Space, *, by: str, archived: bool = True, ip: str | None = None) -> ChangeResult:
-    """Set a space aside, or bring it back: it keeps everything and does not sleep meanwhile."""
+    """Archive a space, or bring it back: it keeps everything and does not sleep meanwhile."""
     if bool(space.archived_at) == archived:
         return ChangeResult(space, outcome="unchanged")
     why = "archive the space" if archived else "bring the space back"
@@ -69,24 +68,24 @@ class BadSetting(ValueError):
 def configure(
     space: Space, *, by: str, values: dict[str, Any], ip: str | None = None
 ) -> ChangeResult:
-    """Set these settings of the space, all or none. What equals the default is not stored."""
+    """Set these settings of the space, all or none. Defaults are not stored."""
     for name, value in values.items():
         if problem := options.validation_error(name, value):
             raise BadSetting(problem)
     rows.lock(space)
-    usual = options.read({})
+    defaults = options.read({})
     after = space.settings | values
-    after = {n: v for n, v in after.items() if n not in values or v != getattr(usual, n)}
+    after = {n: v for n, v in after.items() if n not in values or v != getattr(defaults, n)}
     if after == space.settings:
         return ChangeResult(space, outcome="unchanged")
-    told: dict[str, Any] = {"before": space.settings, "after": after, "ip": ip}
-    audit.record("space.configured", actor=by, space=space, obj=space, **told)
+    details: dict[str, Any] = {"before": space.settings, "after": after, "ip": ip}
+    audit.record("space.configured", actor=by, space=space, obj=space, **details)
     jobs.ask_golden(space.pk, "model")
     return rows.change(space, by=by, why="memory settings", settings=after)
 
 
 def _free_slug(name: str, owner: User) -> str:
-    """A free address; beside spaces of others it ends at random and tells nothing of them."""
+    """Return a free slug; with a random end beside spaces of others, to reveal nothing of them."""
     stem = slugify(name)[:SLUG_LENGTH].strip("-") or "space"
     taken = set(Space.objects.filter(slug__startswith=stem[:30]).values_list("slug", flat=True))
     short = stem[: SLUG_LENGTH - 6]
@@ -108,7 +107,7 @@ def erase(space: Space, *, typed: str, by: str) -> dict[str, int]:
     audit.record("space.erased", actor=by, space=space, obj=space)
     gone, chats = space.pk, list(space.chats.values_list("pk", flat=True))
     _total, counts = space.delete()
-    # After it: deleting sets links to null, and the triggers keep that too.
+    # Afterwards: deleting sets links to null, and triggers write events of that, too.
     history.erase_space(gone, chats=chats)
     return counts
 
@@ -118,7 +117,7 @@ class WrongName(ValueError):
 
 
 class Refused(Exception):
-    """A change of membership that cannot be made, with the sentence that message why."""
+    """A change of membership that cannot be made, with a sentence that says why."""
 
     message = ""
 
@@ -143,9 +142,8 @@ def join(space: Space, *, user: User, role: str, by: str, ip: str | None = None)
     """Add the person; an existing member keeps their role."""
     member, new = Member.objects.get_or_create(space=space, user=user, defaults={"role": role})
     if new:
-        audit.record(
-            "member.joined", actor=by, space=space, obj=member, ip=ip, user=user.pk, role=role
-        )
+        details: dict[str, Any] = {"user": user.pk, "role": role, "ip": ip}
+        audit.record("member.joined", actor=by, space=space, obj=member, **details)
     return member
 
 
@@ -158,18 +156,9 @@ def change_role(member: Member, *, role: str, by: str, ip: str | None = None) ->
     keep_an_owner(member)
     before, member.role = member.role, role
     member.save(update_fields=["role"])
-    return audit.record(
-        "member.role_changed",
-        actor=by,
-        space=member.space,
-        obj=member,
-        before=before,
-        after=role,
-        ip=ip,
-        user=member.user_id,
-        was=before,
-        now=role,
-    )
+    details: dict[str, Any] = {"user": member.user_id, "was": before, "now": role, "ip": ip}
+    details |= {"before": before, "after": role}
+    return audit.record("member.role_changed", actor=by, space=member.space, obj=member, **details)
 
 
 @transaction.atomic
@@ -177,8 +166,9 @@ def remove(member: Member, *, by: str, ip: str | None = None) -> AuditEntry:
     """Remove the person from the space; return the entry that undoes it."""
     member = _lock(member)
     keep_an_owner(member)
-    told: dict[str, Any] = {"before": member.role, "user": member.user_id, "was": member.role}
-    entry = audit.record("member.removed", actor=by, space=member.space, obj=member, ip=ip, **told)
+    details: dict[str, Any] = {"before": member.role, "user": member.user_id, "was": member.role}
+    details["ip"] = ip
+    entry = audit.record("member.removed", actor=by, space=member.space, obj=member, **details)
     member.delete()
     return entry
 

@@ -180,7 +180,7 @@ def test_a_job_that_was_stopped_goes_on_where_it_was(monkeypatch):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        service.work(space.pk, now=later(), tell=stop)
+        service.work(space.pk, now=later(), progress=stop)
     state = service.of(space)
     assert state.status == "encrypting"
     assert state.done == 9

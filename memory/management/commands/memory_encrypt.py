@@ -50,7 +50,7 @@ class Command(BaseCommand):
             raise CommandError(str(refusal)) from refusal
         # Until then other processes may still write as before.
         time.sleep(keys.CACHE_SECONDS)
-        encryption.work(space.pk, now=timezone.now(), tell=self._tell)
+        encryption.work(space.pk, now=timezone.now(), progress=self._tell)
         self.stdout.write(self.style.SUCCESS(f"{space.slug}: {encryption.of(space).status}"))
         return None
 
