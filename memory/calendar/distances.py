@@ -2,6 +2,7 @@
 
 import re
 from datetime import time
+from functools import partial
 from typing import Any
 
 from memory.calendar import spans
@@ -34,14 +35,9 @@ def _point(hit: re.Match, moment: Moment, sign: int, **more: Any) -> Reading:
     return Reading(day, day, precision, role="point", **more)
 
 
-@reads("ago")
-def _ago(hit: re.Match, moment: Moment) -> Reading:
-    return _point(hit, moment, -1)
-
-
-@reads("since")
-def _since(hit: re.Match, moment: Moment) -> Reading:
-    return _point(hit, moment, -1, kind="from")
+reads("ago")(partial(_point, sign=-1))
+reads("since")(partial(_point, sign=-1, kind="from"))
+reads("from_now")(partial(_point, sign=1))
 
 
 @reads("hace")
@@ -62,11 +58,6 @@ def _ahead(hit: re.Match, moment: Moment) -> Reading | None:
     # Asked of a memory, "how much do they give in a year" wants a rate.
     rate = moment.lean == "past" and moment.verb == "present" and hit.group("n") in ONE
     return None if how_long or rate else _point(hit, moment, 1)
-
-
-@reads("from_now")
-def _from_now(hit: re.Match, moment: Moment) -> Reading:
-    return _point(hit, moment, 1)
 
 
 @reads("in_eight")

@@ -9,6 +9,7 @@ from calendar import monthrange
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from functools import partial
+from pathlib import Path
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
@@ -18,6 +19,7 @@ from django.utils.timezone import is_naive
 from memory.calendar.resolve import When, resolve
 from memory.calendar.words import NUMBERS
 from memory.facts import rows
+from memory.guards import rulebook
 from memory.history import changes as history
 from memory.models import Chat, Fact, Message, Reminder
 from memory.spaces.chat_links import hears_the_space
@@ -38,25 +40,10 @@ _WEEK = (
 WEEK = {name: day for day, names in enumerate(_WEEK.split("|")) for name in names.split()}
 # Values of Reminder.every.
 DAILY, WORKDAYS, MONTHLY = "0123456", "01234", "m"
-_DAY = rf"(?:{'|'.join(WEEK)})s?"
-_AGAIN = r"(?:every|each|cada|todos\s+los|todas\s+las)"
-_EACH = re.compile(
-    rf"\b(?:{_AGAIN}|on|los)\s+(?P<days>{_DAY}(?:(?:\s*,\s*|\s+and\s+|\s+y\s+)(?:los\s+)?{_DAY})*)"
-    rf"|\b(?:{_AGAIN}\s+)(?P<work>weekdays?|workdays?|dias?\s+laborables?)\b"
-    rf"|\b(?:{_AGAIN}\s+)(?P<part>mornings?|evenings?|nights?|mananas?|tardes?|noches?)\b"
-    rf"|\b(?:{_AGAIN}\s+(?:days?|dias?)\b|daily\b|a\s+diario\b)"
-    rf"|\b{_AGAIN}\s+(?P<month>months?|mes(?:es)?)\b"
-    r"(?:,?\s+(?:on\s+the|el(?:\s+dia)?)\s+(?P<number>\d{1,2})(?:st|nd|rd|th)?)?"
-)
-_NUMBER = rf"\d{{1,3}}|an?|un|una|{'|'.join(NUMBERS)}"
-_SOON = re.compile(
-    rf"\b(?:in|en|dentro\s+de)\s+(?:(?P<half>half\s+an\s+hour|media\s+hora)"
-    rf"|(?P<n>{_NUMBER})\s+(?P<unit>minutes?|minutos?|mins?|hours?|horas?)"
-    r"(?P<more>\s+(?:and\s+a\s+half|y\s+media))?)\b"
-)
-_HOUR = re.compile(
-    r"\b(?:at|a\s+las?)\s+\d{1,2}(?:[:.h]\d\d)?\s*(?:[ap]\.?m\b\.?)?"
-    r"(?:\s+(?:de|por)\s+la\s+(?:manana|tarde|noche)|\s+in\s+the\s+(?:morning|afternoon|evening))?"
+_PATTERNS = rulebook.patterns(
+    Path(__file__).with_name("plans.txt"),
+    DAY=rf"(?:{'|'.join(WEEK)})s?",
+    NUMBER=rf"\d{{1,3}}|an?|un|una|{'|'.join(NUMBERS)}",
 )
 _LEFTOVER = re.compile(r"^\W*(?:(?:to|that|about|que|de|del|para)\s+)?", re.I)
 
@@ -81,7 +68,7 @@ def read(words: str, *, said_at: datetime, language: str) -> Plan | None:
     text = re.sub(r"(?<=\d):(?=\s)", " ", words.strip())
     plain = fold(text)
     same_length = len(plain) == len(text)
-    for pattern, time_of in ((_SOON, _soon), (_EACH, _again)):
+    for pattern, time_of in ((_PATTERNS["soon"], _soon), (_PATTERNS["each"], _again)):
         hit = pattern.search(plain) if same_length else None
         if hit and (result := time_of(hit, plain, said_at)):
             at, every, spans = result
@@ -89,7 +76,7 @@ def read(words: str, *, said_at: datetime, language: str) -> Plan | None:
     for when in resolve(text, said_at=said_at, language=language, lean="future"):
         if at := _moment(when, text, said_at):
             return Plan(_reworded(text, [(when.start, when.end)]), at)
-    if hour := _HOUR.search(plain) if same_length else None:
+    if hour := _PATTERNS["hour"].search(plain) if same_length else None:
         for when in _today(hour[0], said_at):
             if at := _moment(replace(when, dated=False), text, said_at):
                 return Plan(_reworded(text, [hour.span()]), at)
@@ -119,7 +106,7 @@ def _again(hit: re.Match, plain: str, said_at: datetime) -> tuple | None:
         every = "".join(map(str, sorted(named)))
     else:
         every = WORKDAYS if hit["work"] else DAILY
-    hour = _HOUR.search(plain)
+    hour = _PATTERNS["hour"].search(plain)
     times = [when.time for when in _today(hour[0], said_at) if when.time] if hour else []
     at = times[0] if times else _usual(hit["part"] or "")
     spans = [hit.span(), *([hour.span()] if hour else [])]
@@ -246,7 +233,11 @@ def bare(fact: Fact) -> str:
     text, plain = fact.text, fold(fact.text)
     spans = [(when.start, when.end) for when in resolve(text, said_at=said_at, language="")]
     if len(plain) == len(text):
-        spans += [hit.span() for pattern in (_SOON, _EACH) for hit in pattern.finditer(plain)]
+        spans += [
+            hit.span()
+            for pattern in (_PATTERNS["soon"], _PATTERNS["each"])
+            for hit in pattern.finditer(plain)
+        ]
     for start, end in sorted(spans, reverse=True):
         text = text[:start] + text[end:]
     left = " ".join(text.split()).strip(" ,.;")

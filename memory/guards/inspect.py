@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from memory.guards import disguise, limits
+from memory.guards import disguise, limits, rulebook
 from memory.guards.rulebook import matching
 from memory.guards.secrets import find_secrets
 from memory.text.linear import BITS, LinearModel
@@ -28,12 +28,7 @@ _WORD = re.compile(r"\w+|[^\w\s]")
 _DIGITS = re.compile(r"\d+")
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
 _TURN = re.compile(r"^- [^:\n]{1,60}: ", re.MULTILINE)
-# Not said to the assistant, though a rule would take it for an order.
-_ORDINARY = re.compile(
-    r"\b(?:i|we|(?:my|our) \w+s?) (?:always|first) (?:recommend|suggest)s?\b"
-    r"|\bsay (?:hello|hi|goodbye|thanks) to (?:your|my|his|her|our|the) \w+"
-    r"|\byou are now (?:entering|leaving|boarding|in)\b"
-)
+_CLAUSES = rulebook.patterns(rulebook.CLAUSES)
 MIN_LENGTH = 12  # characters of a turn or sentence that is judged
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _POWERS = np.array([pow(1000003, k, 2**64) for k in range(5)], dtype=np.uint64)
@@ -44,11 +39,6 @@ LEARNED = 0.5  # of chat that the model was not trained on, 3 lines in 1,000 sco
 # People ask for a role or a saying in play, too: such a rule needs this score of the model.
 PLAYFUL = frozenset({"persona", "puppet"})
 PLAYFUL_SCORE = 0.3
-# Where someone works or lives, and nothing else, is not an order.
-_PLAIN = re.compile(
-    r"(?:no,? )?(?:\w+ )?(?:now |ahora )?(?:i |yo )?(?:works?|lives?|trabaj[oa]|viv[oe]) "
-    r"(?:at|for|in|en|para) [\w&'-]+(?: [\w&'-]+){0,2}(?: now| ahora)?[.!]?"
-)
 MAX_VIEW = 4096
 # A text is judged backwards or in rot13 only with one of these in it.
 TELLTALES = "ignor forget olvid instruc prompt system memory password secret".split()
@@ -146,14 +136,14 @@ def inspect(text: str) -> Verdict:
     """Return every kind of attack with its place in the text, and the certainty (0..1)."""
     text = text[:MAX_TEXT]
     seen = limits.without_limits(disguise.plain(text))
-    seen = _ORDINARY.sub(lambda match: " " * len(match.group()), seen)
+    seen = _CLAUSES["ordinary"].sub(lambda match: " " * len(match.group()), seen)
     flags = [_flag("hidden", *span) for _trick, *span in disguise.tricks(text)[:1]]
     flags += [_flag(kind, *disguise.origin(text, *span)) for kind, span in _matches(seen)]
     if not flags and _disguised(text, seen):
         flags = [_flag("disguised", 0, len(text))]
     if any(flag.kind not in PLAYFUL for flag in flags):
         return Verdict(tuple(flags), 1.0)
-    learned = 0.0 if _PLAIN.fullmatch(seen.strip()) else score(seen)
+    learned = 0.0 if _CLAUSES["whereabouts"].fullmatch(seen.strip()) else score(seen)
     if flags and learned >= PLAYFUL_SCORE:
         return Verdict(tuple(flags), 1.0)
     return Verdict((_flag("learned", 0, len(text)),) if learned >= LEARNED else (), learned)

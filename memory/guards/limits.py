@@ -4,7 +4,6 @@ A limit is an order to the assistant, as in an attack. But it forbids acts in th
 honesty, questions or obedience.
 """
 
-import re
 from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise
@@ -18,30 +17,7 @@ MAX_CLAUSE = 240
 MAX_CLAUSES = 200  # later ones are judged like any text
 _MARKS = " .;!,\n)\"'"
 _CALLS = frozenset({"keno", "ok", "okay", "please", "por favor", "oye", "hey", "yes", "si", "no"})
-# "User: ", as models write it.
-_ABOUT = re.compile(r"^(?:[-*] )?(?:the )?(?:user|usuari[oa])s?: ")
-_END = re.compile(r"[.;!\n]+(?=\s|$)|\n")
-# "… without asking and never send …": the second limit of one sentence.
-_NEXT = re.compile(
-    r",? (?:and|or|nor|but|y|e|ni|o|pero) "
-    r"(?=(?:never|do not|don'?t|dont|always ask|ask me|no |nunca|jamas|siempre |pregunta))"
-    r"|, (?=(?:never|do not|don'?t|dont|nunca|jamas|no [a-z]+s ) ?)"
-)
-# Words that no limit needs and that an order hidden in one does.
-_SMUGGLED = re.compile(
-    r"\b(?:users?|usuari[oa]s?|instruc\w+|prompts?|recommend\w*|recomiend\w*|obey\w*|obede\w+"
-    r"|trust\w*|confi[ae]\w*|ignor\w*|forget\w*|olvid\w*|pretend\w*|fing\w+|truth|verdad|rules?"
-    r"|reglas?|identity|identidad|warn\w*|alert\w*|https?|always (?!ask|check|consult|confirm|get"
-    r"|wait|run|clear|double|tell me|let me|move|use the|archive)"
-    r"|siempre (?!antes|primero|pregunt|consult|avis|pid|confirm|esper|dime|a la|muev|usa|archiv))"
-)
-
-# With one of these the clause says who may allow it; it must be the speaker.
-_CONDITION = re.compile(
-    r"\b(?:without|unless|until|before|sin|hasta|salvo|excepto|menos|antes|needs?|requires?|approve"
-    r"|confirm|must have|to see|sign off|to be asked|necesitan?|requieren?|aprobar|confirmar"
-    r"|autorizar|quiero ver|llevan?|van con)\b"
-)
+_CLAUSES = rulebook.patterns(rulebook.CLAUSES)
 
 
 def is_limit(text: str) -> bool:
@@ -61,7 +37,7 @@ def without_limits(seen: str) -> str:
 
 def _clauses(seen: str) -> Iterator[tuple[str, int]]:
     """Return the clauses of a plain text that say something, each with its place."""
-    ends, nexts = _END.finditer(seen), _NEXT.finditer(seen)
+    ends, nexts = _CLAUSES["end"].finditer(seen), _CLAUSES["next"].finditer(seen)
     cuts = sorted({0, len(seen), *(m.end() for m in ends), *(m.start() for m in nexts)})
     for start, end in pairwise(cuts[:MAX_CLAUSES]):
         if seen[start:end].strip(_MARKS):
@@ -69,13 +45,13 @@ def _clauses(seen: str) -> Iterator[tuple[str, int]]:
 
 
 def _matches(clause: str) -> bool:
-    bare = _ABOUT.sub("", clause.strip(_MARKS))
+    bare = _CLAUSES["about"].sub("", clause.strip(_MARKS))
     if not bare or len(bare) > MAX_CLAUSE:
         return False
     # An act that needs approval says whose; a forbidden one names nobody.
-    kind = "asking" if _CONDITION.search(bare) else "never"
+    kind = "asking" if _CLAUSES["condition"].search(bare) else "never"
     raw = bare.encode("utf-8", "replace")
-    return bool(_rules()[kind].fullmatch(raw)) and not _SMUGGLED.search(bare)
+    return bool(_rules()[kind].fullmatch(raw)) and not _CLAUSES["smuggled"].search(bare)
 
 
 @cache

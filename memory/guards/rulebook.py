@@ -13,6 +13,7 @@ _PIECE = re.compile(r"\{([A-Z_]+)\}")
 # A larger set is a larger automaton, which is slow on the first texts.
 SET_SIZE = 20
 FILE = Path(__file__).with_name("rules.txt")
+CLAUSES = Path(__file__).with_name("clauses.txt")
 
 
 def read(file: Path, *, pieces: Mapping[str, str] | None = None) -> list[tuple[str, str]]:
@@ -32,9 +33,9 @@ def read(file: Path, *, pieces: Mapping[str, str] | None = None) -> list[tuple[s
     return rules
 
 
-def patterns(file: Path) -> dict[str, re.Pattern]:
-    """Return the rules of a file of our own, for ordinary text, by their names."""
-    return {name: re.compile(pattern) for name, pattern in read(file)}
+def patterns(file: Path, **pieces: str) -> dict[str, re.Pattern]:
+    """Return the rules of a file by their names, compiled for short or trusted text."""
+    return {name: re.compile(pattern) for name, pattern in read(file, pieces=pieces)}
 
 
 def linear(pattern: str) -> object:

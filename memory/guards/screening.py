@@ -91,7 +91,7 @@ def version() -> str:
     """Return a digest of the code, rules, limits and weights of the guards."""
     digest = hashlib.sha256()
     for file in sorted(Path(guards.__file__).parent.glob("*.*")):
-        if file.suffix in (".py", ".txt", ".npz"):
+        if file.suffix in (".py", ".txt", ".toml", ".npz"):
             digest.update(file.read_bytes())
     return digest.hexdigest()[:16]
 

@@ -2,6 +2,7 @@
 
 import math
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -24,25 +25,10 @@ _ABOUT = re.compile(
     r"(?:ed|ing|able|ible|ory|ful|less|ary|ado|ada|ido|ida|oria|ante|ente|able|ible)$", re.I
 )
 _VIRTUE = re.compile(r"(?:[aei]r|ci[oó]n|dad|[ae]ncia|eza|o|ia)$", re.I)  # "la clave es practicar"
-# "The password is required", "la clave es importante": said of a secret, not the secret.
-_SAID_OF = frozenset(
-    """a an the too not no in on at my your his her their our now very so also still only required
-    needed wrong weak strong expired incorrect correct invalid safe unsafe long short missing
-    empty set stored saved kept hidden important easy hard simple same different changed reset
-    lost forgotten gone public private secret secure ready here there that this it what when
-    where why how written taped under inside with from for to and or but if un una el la los las
-    muy no en mi tu su es importante segura seguro débil fuerte larga corta incorrecta
-    incorrecto correcta correcto válida inválida obligatoria necesaria difícil fácil simple
-    misma mismo distinta vacía pública privada secreta secreto perdida guardada que eso esto lo
-    para con de del por aquí ahí donde cuando y o pero si never always being going about based
-    called more most one all any some both each every nothing something practice patience love
-    trust communication consistency balance hardwork happiness time music""".split()
-)
-_SENTENCE_WORDS = frozenset(
-    """the and are was were for with you this that have from but not has had his her she they will
-    can all out its our your who how when what them then than into que los las con una del por para
-    como pero más muy sus este esta hay son fue ser está nos les mis tus""".split()
-)
+_WORDS = tomllib.loads(Path(__file__).with_name("secret_words.toml").read_text("utf-8"))
+# "The password is required": said of a secret, not the secret.
+_SAID_OF = frozenset(_WORDS["said_of"].split())
+_SENTENCE_WORDS = frozenset(_WORDS["sentence_words"].split())
 _DEVICE = re.compile(r"\b(?:imei|serial|iccid|serie)\b[^.\n]{0,20}$", re.I)
 # The name of a program that keeps passwords is not one.
 _MANAGER = re.compile(
