@@ -128,25 +128,26 @@ def _happening(times: list[When], reader: _Reader, kind: str) -> dict:
     unfit = "past" if kind == "plan" else "future"
     fitting = [when for when in moments if when.tense != unfit] or moments
     # What has happened stays true; only a plan runs out ("staying with her until Friday").
-    until = _of(times, "until") if kind == "plan" else []
-    return {"occurs_at": reader.begin(_first(fitting)), "valid_to": reader.end(_first(until))}
+    until = _first(times, "until") if kind == "plan" else None
+    begin = reader.begin(fitting[0] if fitting else None)
+    return {"occurs_at": begin, "valid_to": reader.end(until)}
 
 
 def _ended(times: list[When], reader: _Reader) -> dict:
     """Take any time that is named as the end: "quit in 2015", "since May"."""
-    span = _first(_of(times, "during"))
-    end = reader.end(_first(_of(times, "until")) or span or _first(_of(times, "on", "from")))
+    span = _first(times, "during")
+    end = reader.end(_first(times, "until") or span or _first(times, "on", "from"))
     # "I stopped in March", said in March: it is over.
     return {"valid_from": reader.begin(span), "valid_to": end and min(end, reader.said_at)}
 
 
 def _holding(times: list[When], reader: _Reader) -> dict:
     today = reader.said_at.date()
-    span = _first(_of(times, "during"))
-    begin = reader.begin(_first(_of(times, "from")) or span)
+    span = _first(times, "during")
+    begin = reader.begin(_first(times, "from") or span)
     # "In the last two years" reaches to today and goes on.
     closed = span if span and span.last != today else None
-    end = reader.end(_first(_of(times, "until")) or closed)
+    end = reader.end(_first(times, "until") or closed)
     return {"valid_from": None if begin and end and end < begin else begin, "valid_to": end}
 
 
@@ -154,8 +155,8 @@ def _of(times: Iterable[When], *kinds: str) -> list[When]:
     return [when for when in times if when.kind in kinds]
 
 
-def _first(times: list[When]) -> When | None:
-    return times[0] if times else None
+def _first(times: list[When], *kinds: str) -> When | None:
+    return next(iter(_of(times, *kinds)), None)
 
 
 def _how(used: list[When], text: str) -> dict:

@@ -22,9 +22,9 @@ from memory.text import normalise as text
 CONFIDENCE = {"person": 0.9, "tag": 0.8, "command": 0.9, "extraction": 0.6, "night": 0.6}
 TRUST = {"person": 0.9, "command": 0.7, "tag": 0.6, "extraction": 0.6}
 SOURCE = {"person": "person", "night": "night", "import": "import", "api": "import"}
-EVIDENCE_KEPT = 20
-# What tells whom a fact is about, and where they are known.
-SPEAKS_OF = {"text", "subject", "chat"}
+MAX_EVIDENCE = 20
+# The fields that decide which entities a fact mentions.
+MENTION_FIELDS = {"text", "subject", "chat"}
 
 Status = Fact.Status
 
@@ -109,12 +109,12 @@ def origin(by: str, **fields: Any) -> dict:
 
 
 def least_trust(evidence: list[dict], *, usual: float) -> float:
-    """The least trust among what it rests on, and never more than whoever wrote it usually has."""
-    found = [usual]
+    """Return the least trust among the evidence, and never more than the usual of the writer."""
+    values = [usual]
     for name, model in (("fact", Fact), ("episode", Episode)):
         pks = [entry[name] for entry in evidence if isinstance(entry.get(name), int)]
-        found += model.objects.filter(pk__in=pks).values_list("trust", flat=True) if pks else []
-    return min(found)
+        values += model.objects.filter(pk__in=pks).values_list("trust", flat=True)
+    return min(values)
 
 
 def clamp(confidence: Any) -> float:
@@ -150,15 +150,15 @@ def save(fact: Fact, *, now: datetime | None = None, **values: Any) -> None:
         with transaction.atomic():
             fact.save(update_fields=list(values))
     except IntegrityError as error:
-        twin = (
-            same_live_fact(fact, chat=fact.chat) if _constraint(error) == "fact_said_once" else None
-        )
+        constraint = getattr(getattr(error.__cause__, "diag", None), "constraint_name", "")
+        is_duplicate = constraint == "fact_said_once"
+        twin = same_live_fact(fact, chat=fact.chat) if is_duplicate else None
         for name, value in before.items():
             setattr(fact, name, value)
         if twin is None:
             raise
         raise DuplicateFact(twin) from error
-    if SPEAKS_OF & values.keys() and fact.status == Status.ACTIVE:
+    if MENTION_FIELDS & values.keys() and fact.status == Status.ACTIVE:
         people.link(fact)
 
 
@@ -205,12 +205,8 @@ def same_live_fact(fact: Fact, *, chat: Chat | None) -> Fact | None:
 
 def _find_existing(fact: Fact) -> Fact | None:
     """Return the locked row that says the same. A superseded one does not count."""
-    same = _same_words(
-        space=fact.space_id,
-        chat=fact.chat_id,
-        subject=fact.subject,
-        said_keys=encryption.stored_forms(fact.said_key),
-    )
+    names = {"space": fact.space_id, "chat": fact.chat_id, "subject": fact.subject}
+    same = _same_words(**names, said_keys=encryption.stored_forms(fact.said_key))
     ranks: list[str] = [Status.ACTIVE, Status.QUARANTINED, Status.ARCHIVED, Status.TRASHED]
     candidates = [row for row in same if row.status in ranks]
     return min(candidates, key=lambda row: ranks.index(row.status), default=None)
@@ -263,18 +259,12 @@ def _strengthen(existing: Fact, fact: Fact) -> dict:
     }
     if fact.message_id and fact.message_id != existing.message_id:
         message_ids = {item.get("message") for item in existing.evidence}
-        if fact.message_id not in message_ids and len(existing.evidence) < EVIDENCE_KEPT:
-            values["evidence"] = [
-                *existing.evidence,
-                {"message": fact.message_id, "quote": fact.quote},
-            ]
+        if fact.message_id not in message_ids and len(existing.evidence) < MAX_EVIDENCE:
+            entry = {"message": fact.message_id, "quote": fact.quote}
+            values["evidence"] = [*existing.evidence, entry]
     return values
 
 
 def _put_away_by_person(fact: Fact) -> bool:
     latest = history.history(fact)[:1]
     return bool(latest) and actors.is_person(latest[0].by)
-
-
-def _constraint(error: IntegrityError) -> str:
-    return getattr(getattr(error.__cause__, "diag", None), "constraint_name", "") or ""

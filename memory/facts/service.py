@@ -1,12 +1,11 @@
 """Semantic memory: what Keno knows.
 
-How every writer of memory behaves, here and in episodes, patterns, working, identity:
-the object comes first and the rest by keyword; `by` says who ("person:ana", "tag", "night:…", see
-actors); everything happens in one transaction under one history change; a row that was passed in
-is brought up to date; the answer is a ChangeResult(row, change_id, outcome, reason), and
-`history.undo_context(done.change_id, by=…)` takes it back. What may not be done is an outcome
-("refused", "empty", with a sentence in `reason`); what cannot be done is an exception whose text
-can be shown.
+All writers of memory, also of episodes, patterns, working notes and identity, behave alike: the
+object comes first and the rest by keyword; `by` says who ("person:ana", "tag", "night:…", see
+actors); everything happens in one transaction under one history change; the row passed in is
+updated. They return a ChangeResult(row, change_id, outcome, reason), which
+`history.undo_context(result.change_id, by=…)` undoes. What is not allowed is an outcome ("refused",
+"empty", with a sentence in `reason`); what is not possible is an exception with a text to show.
 """
 
 from datetime import datetime, timedelta
@@ -29,12 +28,12 @@ from memory.models.fact import FactQuerySet
 from memory.models.prepared import prepared
 from memory.text import normalise as text
 
-# A belief that was not said again for this long counts half when the caps choose what goes.
+# Strength halves in this time since it was last said, when a cap decides what is archived.
 HALF_LIFE_DAYS = 120
 MAX_TAGS = 20
-# The flag of a fact of which a person said that it never was true.
+# The flag of a fact that never was true, as a person said.
 RULED_OUT = "ruled out"
-# Since when and until when it holds: whoever says that has not worded it.
+# Who changes only these has not worded the fact.
 WHEN = {"valid_from", "valid_to", "occurs_at", "occurs_until"}
 
 Status = Fact.Status
@@ -68,7 +67,7 @@ def remember(
 
 
 def read_tags(written: str) -> list[str]:
-    """The tags of a line: separated by commas, in lower case, without #, each once."""
+    """Return the tags of a line: separated by commas, in lower case, without #, each once."""
     words = (text.one_line(word).strip(" #").casefold()[:40] for word in written.split(","))
     return [word for word in dict.fromkeys(words) if word][:MAX_TAGS]
 
@@ -107,7 +106,7 @@ def supersede(
     now: datetime | None = None,
     **more: Any,
 ) -> ChangeResult:
-    """Replace it by another fact; the old one keeps its words and held `until` then, or now.
+    """Replace it by another fact; the old one keeps its words and ends at `until`, or now.
 
     ChangeResult.row is the fact that holds now. Pass its text, or the row when it exists.
     """
@@ -249,12 +248,12 @@ def never_again(
 def trim(
     space: Space, *, subject: str, by: str, keep: int | None = None, now: datetime | None = None
 ) -> ChangeResult:
-    """Archive the weakest facts about a subject beyond its cap. Without a subject there is none."""
+    """Archive the weakest facts about a subject beyond its cap; an empty subject has none."""
     now = now or timezone.now()
     options = space.options
     cap = options.lore_cap if subject == Fact.LORE else options.facts_per_subject
     keep = cap if keep is None else keep
-    # Counted first: weighing them all is for the few subjects that are over their cap.
+    # Counted first: few subjects are over their cap, and only these need an order by strength.
     if not subject or len(_live_about(space=space.pk, subject=subject, most=keep + 1)) <= keep:
         return ChangeResult(None, outcome="unchanged")
     over = _trimmable(space, now).about(subject).values_list("pk", flat=True)
@@ -300,7 +299,7 @@ def _trimmable(space: Space, now: datetime) -> FactQuerySet:
         .live()
         .filter(pinned=False, sticky=False)
         .exclude(pk__in=rulings.kept_facts(space))
-        # What was promised to be said is said.
+        # Reminders that are still to come.
         .exclude(reminder__next_at__isnull=False)
         .annotate(strength=F("confidence") * Power(0.5, days / HALF_LIFE_DAYS))
         .order_by("-strength", "-last_seen_at", "-pk")
@@ -315,7 +314,7 @@ def _new_wording(fact: Fact, screened: Screened, *, by: str) -> dict:
     values: dict[str, Any] = {"text": screened.text, "said_key": text.said_key(screened.text)}
     if screened.text != fact.text:
         values["language"] = text.detect_language(screened.text) or fact.language
-        # Who worded it is who is trusted for it; a certainty that was chosen beside it stays.
+        # The trust is that of who worded it; a confidence that was set with it stays.
         if actors.is_person(by):
             values["trust"] = max(fact.trust, rows.TRUST["person"])
     if screened.reasons and not actors.is_person(by):

@@ -44,6 +44,7 @@ class FactQuerySet(ContentQuerySet):
         return self.order_by("-updated_at", "-pk")
 
 
+ACTIVE = models.Q(status="active")
 # When it was last used, or 1970 for never: ordering needs a value in every row.
 USED_AT = Coalesce("last_used_at", models.Value(datetime(1970, 1, 1, tzinfo=UTC)))
 EVENT_INDEX = models.Index(fields=["space", "-pgh_created_at", "-pgh_obj"], name="fact_then")
@@ -185,7 +186,7 @@ class Fact(Content):
             ),
             models.UniqueConstraint(
                 fields=["space", "chat", "subject", "said_key"],
-                condition=models.Q(status="active"),
+                condition=ACTIVE,
                 nulls_distinct=False,
                 name="fact_said_once",
             ),
@@ -197,16 +198,12 @@ class Fact(Content):
             models.Index(
                 fields=["chat"], name="fact_by_chat", condition=models.Q(chat__isnull=False)
             ),
-            models.Index(
-                fields=["space", "last_used_at"],
-                name="fact_unused",
-                condition=models.Q(status="active"),
-            ),
+            models.Index(fields=["space", "last_used_at"], name="fact_unused", condition=ACTIVE),
             # What may be due for a check.
             models.Index(
                 fields=["space", "lasts", "last_seen_at"],
                 name="fact_lasts",
-                condition=models.Q(status="active") & ~models.Q(lasts=""),
+                condition=ACTIVE & ~models.Q(lasts=""),
             ),
             # From an episode to what rests on it.
             GinIndex(
@@ -219,16 +216,10 @@ class Fact(Content):
             # One for each order of the list, so that its first page costs the same at any size.
             models.Index(fields=["space", "-updated_at", "-id"], name="fact_recent_any"),
             models.Index(
-                fields=["space", "-confidence", "-id"],
-                name="fact_by_confidence",
-                condition=models.Q(status="active"),
+                fields=["space", "-confidence", "-id"], name="fact_by_confidence", condition=ACTIVE
             ),
             models.Index(
-                models.F("space"),
-                USED_AT.desc(),
-                models.F("id").desc(),
-                name="fact_by_use",
-                condition=models.Q(status="active"),
+                "space", USED_AT.desc(), models.F("id").desc(), name="fact_by_use", condition=ACTIVE
             ),
         ]
 

@@ -18,13 +18,16 @@ from django.utils.translation import gettext_lazy as _
 from memory import options
 from memory.models.content import Content, ContentJSONField
 
-NO_TRUNCATE = pgtrigger.Trigger(
-    name="no_truncate",
-    level=pgtrigger.Statement,
-    when=pgtrigger.Before,
-    operation=pgtrigger.Truncate,
-    func="RAISE EXCEPTION 'no_truncate: the audit is never emptied';",
-)
+APPEND_ONLY = [
+    pgtrigger.Protect(name="append_only", operation=pgtrigger.Update | pgtrigger.Delete),
+    pgtrigger.Trigger(
+        name="no_truncate",
+        level=pgtrigger.Statement,
+        when=pgtrigger.Before,
+        operation=pgtrigger.Truncate,
+        func="RAISE EXCEPTION 'no_truncate: the audit is never emptied';",
+    ),
+]
 
 
 def _key() -> str:
@@ -293,10 +296,7 @@ class AuditEntry(models.Model):
                 condition=models.Q(action__in=["import", "import.undone"]),
             ),
         ]
-        triggers = [
-            pgtrigger.Protect(name="append_only", operation=pgtrigger.Update | pgtrigger.Delete),
-            NO_TRUNCATE,
-        ]
+        triggers = APPEND_ONLY
 
     def __str__(self):
         return f"{self.actor} {self.action} {self.object_type} {self.object_id}"
@@ -318,10 +318,7 @@ class AuditSeal(models.Model):
     digest = models.CharField(max_length=64)
 
     class Meta:
-        triggers = [
-            pgtrigger.Protect(name="append_only", operation=pgtrigger.Update | pgtrigger.Delete),
-            NO_TRUNCATE,
-        ]
+        triggers = APPEND_ONLY
 
     def __str__(self):
         return f"{self.pk} {self.digest[:12]}"

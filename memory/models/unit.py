@@ -8,6 +8,8 @@ from pgvector.django import VectorField
 from memory.models.chat import Chat
 from memory.models.space import Space
 
+LIVE = models.Q(live=True)
+
 
 class Unit(models.Model):
     """One searchable piece of memory: what recall looks at instead of three tables.
@@ -32,9 +34,7 @@ class Unit(models.Model):
     # The same with anywhere(space) beside it: what the word index filters by.
     scopes = models.GeneratedField(
         expression=models.Func(
-            "scope",
-            -2 * models.F("space") - 1,
-            template="ARRAY[%(expressions)s]::bigint[]",
+            "scope", -2 * models.F("space") - 1, template="ARRAY[%(expressions)s]::bigint[]"
         ),
         output_field=ArrayField(models.BigIntegerField()),
         db_persist=True,
@@ -58,9 +58,7 @@ class Unit(models.Model):
         indexes = [
             # Without a pending list: it would have to be read through by every search.
             GinIndex(fields=["scopes", "words"], name="unit_words", fastupdate=False),
-            models.Index(
-                fields=["scope", "kind", "-at"], name="unit_recent", condition=models.Q(live=True)
-            ),
+            models.Index(fields=["scope", "kind", "-at"], name="unit_recent", condition=LIVE),
             models.Index(
                 fields=["scope"], name="unit_pinned", condition=models.Q(live=True, pinned=True)
             ),
@@ -68,7 +66,7 @@ class Unit(models.Model):
                 models.F("scope"),
                 models.Func("speaker", models.Value(" "), 1, function="split_part"),
                 name="unit_by_first_name",
-                condition=models.Q(live=True) & ~models.Q(speaker=""),
+                condition=LIVE & ~models.Q(speaker=""),
             ),
             models.Index(
                 fields=["episode_id", "at", "id"],
@@ -136,9 +134,7 @@ class Embedding(models.Model):
         ]
         indexes = [
             models.Index(
-                fields=["space", "scope", "model"],
-                name="embedding_by_scope",
-                condition=models.Q(live=True),
+                fields=["space", "scope", "model"], name="embedding_by_scope", condition=LIVE
             ),
         ]
 
