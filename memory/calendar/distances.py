@@ -153,7 +153,7 @@ def _meridiem(hit: re.Match, moment: Moment) -> Reading | None:
 
 @reads("hour_es")
 def _hour_es(hit: re.Match, moment: Moment) -> Reading | None:
-    """A number in words may count people ("a las dos les gusta"): then a date must stand beside."""
+    """Need a date beside a number in words, which may count people ("a las dos les gusta")."""
     digits = hit.group("h").isdigit() and not hit.group().startswith("tipo")
     sure = digits or hit.group("half") or hit.group("part")
     return (_sure if sure else _weak)(hit, moment)

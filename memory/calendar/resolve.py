@@ -80,7 +80,7 @@ def _together(left: Reading, right: Reading, gap: str) -> Reading | None:
 
 
 def _same_day(left: Reading, right: Reading) -> bool:
-    """Whether a weekday and a date say the same day; a full date is right if they do not agree."""
+    """Tell whether a weekday and a date are one day; where they differ a full date is right."""
     roles = {left.role, right.role}
     return roles == {"weekday", "day"} or (
         roles in ({"weekday", "monthday"}, {"weekday", "near"}) and left.first == right.first

@@ -138,7 +138,7 @@ NO_DAY = date.max
 
 @dataclass(frozen=True)
 class Reading:
-    """The days that some words mean, before they are joined with the words beside them.
+    """The days that an expression means, before it is joined with its neighbours.
 
     `role` says how: a "weekday" and a "day" side by side are one date, a "part" ("end of") narrows
     what follows, a "clock" gives the hour. `in_year` reads the same words again for a given year
@@ -192,14 +192,8 @@ class Moment:
     @property
     def direction(self) -> str:
         """Return "past", "future" or "nearest": where to look for a date without a year."""
-        known = {
-            "past": "past",
-            "perfect": "past",
-            "either": "nearest",
-            "present": "future",
-            "future": "future",
-        }
-        return known.get(self.verb, self.lean)
+        directions = {"perfect": "past", "either": "nearest", "present": "future"}
+        return directions.get(self.verb, self.verb or self.lean)
 
     @property
     def is_past(self) -> bool:
@@ -222,7 +216,7 @@ class Moment:
         return self.choose(existing(make, range(here - YEARS_AROUND, here + YEARS_AROUND + 1)))
 
     def capitalised(self, word: str) -> bool:
-        """Whether the word was written with a capital: "Julio" in mid sentence is a person."""
+        """Tell whether the word was written with a capital: "Julio" may be a person."""
         return word.capitalize() in self.written
 
 

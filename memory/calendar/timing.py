@@ -1,4 +1,4 @@
-"""When a fact holds or happens, read from its words at the moment they were said."""
+"""Read from the words of a fact when it holds or happens."""
 
 import re
 from collections.abc import Iterable
@@ -23,7 +23,7 @@ _DATED = re.compile(
 
 @dataclass(frozen=True)
 class Timing:
-    """The times of one fact, each None when the words do not tell it.
+    """The times of one fact, each None when its words do not say it.
 
     `precision` (day, week, month, season, year) is how exactly it is known, `words` what was said.
     """

@@ -135,7 +135,7 @@ class Folded:
 
     @cached_property
     def without_names(self) -> str:
-        """The spoken text with names blanked out, for looking at its verbs."""
+        """Return the spoken text with names blanked out, for finding its verbs."""
         masked = list(self.spoken)
         written = "".join(self.original[place] for place in self.places)
         for hit in _NAME.finditer(written):

@@ -34,11 +34,11 @@ UNKNOWN = "unknown"
 LONG_MESSAGE = 25
 _OBJECT = re.compile(r"\{.*\}", re.S)
 _EMOJI = re.compile("[\U0001f300-\U0001faff\u2600-\u27bf]")
-_FORMAL = re.compile(
-    r"\b(?:usted|ustedes|estimad[oa]s?|le agradecer\w+|quisiera|cordialmente"
-    r"|dear|sincerely|kindly|would you mind|could you please|i would appreciate)\b",
-    re.I,
+_FORMAL_WORDS = (
+    r"usted|ustedes|estimad[oa]s?|le agradecer\w+|quisiera|cordialmente|dear|sincerely|kindly"
+    r"|would you mind|could you please|i would appreciate"
 )
+_FORMAL = re.compile(rf"\b(?:{_FORMAL_WORDS})\b", re.I)
 _PLAYFUL = re.compile(r"\b(?:(?:ja){2,}|(?:ha){2,}|je(?:je)+|lol|xd)\b|[!¡]{2,}", re.I)
 _TECH = (
     "python javascript typescript rust java kotlin swift docker kubernetes linux postgres sql react"

@@ -26,7 +26,7 @@ KEYED = re.compile(r"([^\W_][\w /-]{0,39}):\s+(\S.*)", re.DOTALL)
 
 
 def active(space: Space, *, pairs: Collection[tuple[str, str]] | None = None) -> list[Preference]:
-    """Return those in force, or of them those for whoever has these (channel, author id) pairs."""
+    """Return those in force; with `pairs` those of a person with these (channel, author id)."""
     stored = Preference.objects.filter(space=space, status=Preference.Status.ACTIVE)
     rows = get_or_load(space, "preferences", lambda: list(stored))
     return [row for row in rows if pairs is None or row.holds_for(pairs)]

@@ -14,7 +14,7 @@ def prompt(
     with_preferences: bool = True,
     pairs: Collection[tuple[str, str]] | None = (),
 ) -> str:
-    """Return the identity part of the prompt, for whoever has these (channel, author id) pairs.
+    """Return the identity part of the prompt, for a person with these (channel, author id) pairs.
 
     Wishes of other people are left out; a first conversation has no preferences at all.
     """

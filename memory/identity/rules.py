@@ -101,7 +101,7 @@ class Invalid(ValueError):
 def active(space: Space, *, pairs: Collection[tuple[str, str]] | None = None) -> list[Rule]:
     """Return the rules in force: the shipped ones, replaced by the space's own of the same slug.
 
-    With `pairs` only those for whoever has these (channel, author id) pairs.
+    With `pairs` only those for a person with these (channel, author id) pairs.
     """
     rows = Rule.objects.filter(space=space, status=Rule.Status.ACTIVE)
     own = get_or_load(space, "rules", lambda: list(rows))

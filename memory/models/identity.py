@@ -52,7 +52,7 @@ class ForPerson(Content):
         ordering = ["position", "pk"]
 
     def holds_for(self, pairs: Collection[tuple[str, str]]) -> bool:
-        """Tell whether it is for everybody, or for whoever has these (channel, author id) pairs."""
+        """Tell whether it is for everybody, or for a person with these (channel, id) pairs."""
         return not self.channel or (self.channel, self.author_id) in pairs
 
 
