@@ -95,9 +95,9 @@ def _may_need_summary(chat):
 def unfit() -> QuerySet[ChatSummary]:
     """Return the summaries that rest on messages that may not be used any more."""
     messages = usable_messages(OuterRef("chat")).filter(pk__lte=OuterRef("until"))
-    messages = messages.order_by().values("chat")
-    number = Subquery(messages.annotate(value=Count("pk")).values("value"))
-    total = Subquery(messages.annotate(value=Sum("pk")).values("value"))
+    by_chat = messages.order_by().values("chat")
+    number = Subquery(by_chat.annotate(value=Count("pk")).values("value"))
+    total = Subquery(by_chat.annotate(value=Sum("pk")).values("value"))
     rows = ChatSummary.objects.annotate(n=Coalesce(number, 0), total=Coalesce(total, 0))
     return rows.exclude(n=F("messages"), total=F("checksum")).select_related("chat__space")
 

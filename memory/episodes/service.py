@@ -46,8 +46,9 @@ summarise, merge, split = grouping.summarise, grouping.merge, grouping.split
 def follow(message: Message, *, by: str = "bot", likeness: Likeness = similarity) -> Episode:
     """Put the message into its chat's open episode, or begin a new one. Idempotent."""
     # An answer belongs to the episode of its question and never begins a new one.
-    is_answer = message.role == Message.Role.ASSISTANT and message.reply_to_id
-    answered = message.reply_to.episode if is_answer and not message.episode_id else None
+    is_new_answer = message.role == Message.Role.ASSISTANT and not message.episode_id
+    question = message.reply_to if is_new_answer else None
+    answered = question.episode if question else None
     if answered and extend(answered, message=message, by=by).outcome != "refused":
         return answered
     if message.episode:
@@ -291,7 +292,7 @@ def discard(
     """Put it in the trash: never recalled or consolidated, restorable for some days."""
     now = now or timezone.now()
 
-    def refuse(row: Episode) -> ChangeResult | None:
+    def refuse(row: Any) -> ChangeResult | None:
         is_done = row.status == Status.DISCARDED
         return ChangeResult(row, outcome="unchanged") if is_done else None
 
@@ -359,7 +360,11 @@ def _is_over(episode: Episode, message: Message, *, likeness: Likeness) -> bool:
         texts = grouping.messages_of(episode).reverse().values_list("text", flat=True)
         return likeness(message.text, "\n".join(texts[:RECENT_MESSAGES]))
 
-    times = {"at": message.sent_at, "last_at": episode.ended_at, "zone": message.chat.space.zone}
+    times: dict[str, Any] = {
+        "at": message.sent_at,
+        "last_at": episode.ended_at,
+        "zone": message.chat.space.zone,
+    }
     return bool(boundary(message.text, similarity=alike, **times))
 
 

@@ -311,11 +311,5 @@ class _StoredElements(lookups.Lookup):
         ]
 
 
-@ContentListField.register_lookup
-class StoredContains(_StoredElements, ArrayContains):
-    pass
-
-
-@ContentListField.register_lookup
-class StoredOverlap(_StoredElements, ArrayOverlap):
-    pass
+for _lookup in (ArrayContains, ArrayOverlap):
+    ContentListField.register_lookup(type(_lookup.__name__, (_StoredElements, _lookup), {}))

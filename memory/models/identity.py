@@ -42,10 +42,6 @@ class ForPerson(Content):
     author_id = models.CharField(max_length=128, blank=True)
     # What they call themselves: only for display, as it proves nothing.
     person = models.CharField(max_length=120, blank=True)
-    position = models.PositiveIntegerField(default=0)
-    status = models.CharField(max_length=8, choices=Status.choices, default=Status.ACTIVE)
-    created_at = models.DateTimeField(default=timezone.now)
-    updated_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
         abstract = True
@@ -68,6 +64,12 @@ class Rule(ForPerson):
     examples = ContentJSONField(default=list, blank=True)
     # [{"phrase": "…", "reason": "…", "pattern": false}]
     forbidden = ContentJSONField(default=list, blank=True)
+    position = models.PositiveIntegerField(default=0)
+    status = models.CharField(
+        max_length=8, choices=ForPerson.Status.choices, default=ForPerson.Status.ACTIVE
+    )
+    created_at = models.DateTimeField(default=timezone.now)
+    updated_at = models.DateTimeField(default=timezone.now)
 
     class Meta(ForPerson.Meta):
         constraints = [
@@ -91,6 +93,12 @@ class Preference(ForPerson):
     value = ContentField()
     source = models.CharField(max_length=64, default="person")
     sticky = models.BooleanField(default=False)
+    position = models.PositiveIntegerField(default=0)
+    status = models.CharField(
+        max_length=8, choices=ForPerson.Status.choices, default=ForPerson.Status.ACTIVE
+    )
+    created_at = models.DateTimeField(default=timezone.now)
+    updated_at = models.DateTimeField(default=timezone.now)
 
     class Meta(ForPerson.Meta):
         indexes = [models.Index(fields=["space", "status"], name="preference_in_force")]

@@ -154,8 +154,8 @@ def save_fields(row: models.Model, *names: str) -> None:
         where = f"{quote(meta.pk.column)} = %s"
         _WRITES[type(row), names] = f"UPDATE {quote(meta.db_table)} SET {values} WHERE {where}"
     with connection.cursor() as cursor:
-        values = _column_values(row, fields, add=False)
-        cursor.execute(_WRITES[type(row), names], [*values, row.pk])
+        params = [*_column_values(row, fields, add=False), row.pk]
+        cursor.execute(_WRITES[type(row), names], params)
 
 
 def _placeholder(field: Any) -> str:

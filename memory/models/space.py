@@ -85,13 +85,12 @@ def get_or_load(space: "Space", name: str, load: Callable[[], Value]) -> Value:
     """
     if not in_turn():
         return load()
-    version, value = _space_cache.get((space.pk, name), (None, None))
-    if version != space.version:
+    cached = _space_cache.get((space.pk, name))
+    if cached is None or cached[0] != space.version:
         if len(_space_cache) >= MAX_CACHED:
             _space_cache.clear()
-        value = load()
-        _space_cache[space.pk, name] = (space.version, value)
-    return value
+        cached = _space_cache[space.pk, name] = (space.version, load())
+    return cached[1]
 
 
 @pghistory.track(exclude=["slug", "created_at", "audit_key", "version"])

@@ -81,7 +81,7 @@ def space_of(
 
 
 @transaction.atomic
-def _link_server(offer: ChatLink, *, channel: str, author_id: str, author: str, now: datetime):
+def _link_server(offer: ChatLink, *, channel: str, author_id: str, author: str, now: Any) -> None:
     names = {"channel": channel, "author_id": author_id}
     link = ChatLink.objects.create(
         space=offer.space,

@@ -40,7 +40,7 @@ def revise(
     space: Space, *, by: str, name: str, language: str, timezone: str, ip: str | None = None
 ) -> ChangeResult:
     """Change name, language or time zone. The slug stays, so that links keep working."""
-    after = {"name": name, "language": language, "timezone": timezone}
+    after: dict[str, Any] = {"name": name, "language": language, "timezone": timezone}
     before = {field: getattr(space, field) for field in after}
     done = rows.change(space, by=by, why="settings of the space", **after)
     if done.changed:
