@@ -81,12 +81,11 @@ def space_of(
 
 
 @transaction.atomic
-def _link_server(offer: ChatLink, *, channel: str, author_id: str, author: str, now: Any) -> None:
-    names = {"channel": channel, "author_id": author_id}
+def _link_server(offer: ChatLink, *, author: str, now: datetime, **names: str) -> None:
     link = ChatLink.objects.create(
         space=offer.space,
         member=offer.member,
-        digest=_digest(f"{channel} {author_id}"),
+        digest=_digest(f"{names['channel']} {names['author_id']}"),
         expires_at=now,
         linked_at=now,
         author=author,
