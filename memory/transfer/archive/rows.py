@@ -2,13 +2,15 @@
 
 import json
 import math
+import tomllib
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
-from functools import lru_cache
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -24,8 +26,8 @@ from memory.transfer.readers.json_values import parse_time
 SALT = "memory.transfer.archive"
 MAX_INTEGER = 2**31 - 1
 MAX_TEXT = 1_000_000
-# (kind name, number in the archive) -> number in the database, or the reverse. What grouped
-# changes is known by an UUID.
+# (kind name, number in the archive) -> number in the database, or the reverse. A context of
+# changes has an UUID.
 Numbers = Callable[[str, object], Any]
 
 
@@ -35,23 +37,22 @@ class Kind:
 
     name: str
     model: str
+    app: str = "memory"
     # Columns that are computed again.
-    derived: tuple[str, ...] = ()
+    derived: list[str] = field(default_factory=list)
     # Columns that hold ids of other rows in a list, and of which kind.
     id_lists: dict[str, str] = field(default_factory=dict)
     # Columns that hold [{"episode": 3, "quote": "…"}, …].
-    evidence: tuple[str, ...] = ()
-    app: str = "memory"
-    # Columns that name rows in a way of their own: the value with other numbers.
+    evidence: list[str] = field(default_factory=list)
     renumber: Mapping[str, Callable[[Any, Numbers], Any]] = field(default_factory=dict)
-    # Sentences of ours, which a reader would get in a language.
-    sentences: tuple[str, ...] = ()
-    # By what a row that is here already is known again; the first of these finds the candidates.
-    met_by: tuple[str, ...] = ()
+    # Translated sentences, which are exported as they are stored.
+    sentences: list[str] = field(default_factory=list)
+    # Columns by which a row that is here already is recognised; the first finds the candidates.
+    met_by: list[str] = field(default_factory=list)
     # What the guards look at: columns of one line, of many, and of lists.
-    lines: tuple[str, ...] = ()
-    texts: tuple[str, ...] = ()
-    lists: tuple[str, ...] = ()
+    lines: list[str] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    lists: list[str] = field(default_factory=list)
 
     @property
     def table(self) -> Any:
@@ -63,10 +64,10 @@ class Kind:
 
     @property
     def way(self) -> str:
-        """The lookup that leads from a row to its space."""
+        """Return the lookup that leads from a row to its space."""
         return way_to_space(self.table)
 
-    @property
+    @cached_property
     def fields(self) -> list[models.Field]:
         """Return the columns of a row except its id and its space."""
         left_out = {"id", "space", self.table._meta.pk.name, *self.derived}
@@ -90,7 +91,7 @@ def _number_of(kind: str) -> Callable[[Any, Numbers], Any]:
 
 
 def _left_out(value: dict, numbers: Numbers) -> dict:
-    """What a receipt cut: rows of kind, id and numbers."""
+    """Renumber what a receipt cut: rows of kind, id and scores."""
     if "rows" not in value:
         return value
     placed = [
@@ -102,181 +103,86 @@ def _left_out(value: dict, numbers: Numbers) -> dict:
 
 
 def _planned(value: list, numbers: Numbers) -> list:
-    """What a phase of a night had to do: {"read": [ids of episodes]}, or a word."""
+    """Renumber the plan of a phase of a night: {"read": [ids of episodes]}, or a word."""
 
-    def placed(name: str, what: Any) -> Any:
-        if name not in PLANNED or not isinstance(what, list):
-            return what
-        return [n for n in (numbers(PLANNED[name], pk) for pk in what) if n]
+    def renumbered(name: str, ids: Any) -> Any:
+        if name not in PLANNED or not isinstance(ids, list):
+            return ids
+        return [number for number in (numbers(PLANNED[name], pk) for pk in ids) if number]
 
-    named = (item for item in value if isinstance(item, dict))
-    found = [{name: placed(name, what) for name, what in item.items()} for item in named]
-    return found or value
+    entries = (entry for entry in value if isinstance(entry, dict))
+    plan = [{name: renumbered(name, ids) for name, ids in entry.items()} for entry in entries]
+    return plan or value
 
 
 def _targets(value: list, numbers: Numbers) -> list:
-    """A target that is gone has no number: then the proposal says so."""
-    return [one | {"id": numbers(TARGETS[one["type"]], one["id"]) or 0} for one in value]
+    """Renumber the targets; one that is gone gets 0, and the proposal says so."""
+    return [row | {"id": numbers(TARGETS[row["type"]], row["id"]) or 0} for row in value]
 
 
 def _before(value: dict, numbers: Numbers) -> dict:
-    """The targets as they were: {"fact:12": {"chat_id": 3, …}}; a setting by its name."""
-    found = {}
-    for name, was in value.items():
+    """Renumber the earlier targets, {"fact:12": {"chat_id": 3, …}}; a setting keeps its name."""
+    renumbered = {}
+    for name, row in value.items():
         kind, _colon, pk = name.partition(":")
-        if kind not in TARGETS or not pk.isdigit():
-            found[name] = was
-            continue
-        links = {"chat_id": "chats", "merged_into_id": "entities"}
-        placed = {key: numbers(of, was[key]) for key, of in links.items() if key in was}
-        found[f"{kind}:{numbers(TARGETS[kind], int(pk)) or 0}"] = was | placed
-    return found
+        if kind in TARGETS and pk.isdigit():
+            name = f"{kind}:{numbers(TARGETS[kind], int(pk)) or 0}"
+            row = _links(row, numbers, chat_id="chats", merged_into_id="entities")
+        renumbered[name] = row
+    return renumbered
+
+
+def _links(value: dict, numbers: Numbers, **kinds: str) -> dict:
+    return value | {key: numbers(kinds[key], value[key]) for key in kinds if key in value}
 
 
 def _after(value: dict, numbers: Numbers) -> dict:
-    links = {"chat": "chats", "keep": "facts"}
-    placed = {key: numbers(of, value[key]) for key, of in links.items() if key in value}
+    renumbered = _links(value, numbers, chat="chats", keep="facts")
     if "offer" in value:
         message, place = value["offer"]
-        placed["offer"] = [numbers("messages", message), place]
-    return value | placed
+        renumbered["offer"] = [numbers("messages", message), place]
+    return renumbered
 
 
 def metadata(value: dict, numbers: Numbers) -> dict:
-    """What is known of a change: who, why, and the night, proposal or changes it belongs to."""
-    links = {"night": "nights", "proposal": "proposals"}
-    placed = {
-        key: numbers(of, value[key]) for key, of in links.items() if isinstance(value.get(key), int)
-    }
+    """Renumber what is known of a change: its night, its proposal, the changes it undoes."""
+    numbered = {"night": "nights", "proposal": "proposals"}
+    links = {key: kind for key, kind in numbered.items() if isinstance(value.get(key), int)}
+    renumbered = _links(value, numbers, **links)
     for key in ("undoes_context", "redoes_context"):
         if key in value:
-            found = (numbers("contexts", one) for one in str(value[key]).split())
-            placed[key] = " ".join(str(one) for one in found if one)
-    return value | placed
+            contexts = (numbers("contexts", context) for context in str(value[key]).split())
+            renumbered[key] = " ".join(str(number) for number in contexts if number)
+    return renumbered
 
 
-KINDS = [
-    Kind(
-        "chats",
-        "Chat",
-        # Somebody of the space is known by their name for signing in.
-        renumber={"owner": _number_of("members")},
-        met_by=("external_id", "channel"),
-        lines=("title",),
-        texts=("context",),
-    ),
-    Kind(
-        "episodes",
-        "Episode",
-        id_lists={"summary_of": "episodes"},
-        met_by=("started_at", "chat_id"),
-        lines=("title",),
-        texts=("body",),
-    ),
-    Kind("messages", "Message", met_by=("external_id", "chat_id"), texts=("text",)),
-    Kind(
-        "facts",
-        "Fact",
-        derived=("said_key",),
-        evidence=("evidence",),
-        met_by=("said_key", "chat_id", "subject"),
-        lines=("text",),
-        texts=("quote",),
-    ),
-    Kind("reminders", "Reminder", met_by=("fact_id",)),
-    Kind(
-        "entities",
-        "Entity",
-        derived=("keys",),
-        met_by=("name", "chat_id", "relation", "accounts"),
-        lines=("name",),
-        lists=("aliases",),
-    ),
-    Kind(
-        "patterns",
-        "Pattern",
-        evidence=("evidence",),
-        met_by=("trigger", "chat_id", "response"),
-        lines=("trigger",),
-        texts=("response",),
-    ),
-    Kind(
-        "working_notes",
-        "WorkingNote",
-        met_by=("chat_id",),
-        lines=("task",),
-        texts=("notes",),
-        lists=("context", "pending"),
-    ),
-    Kind("identity", "Identity", met_by=("space_id",), texts=("core",)),
-    Kind(
-        "rules",
-        "Rule",
-        met_by=("slug",),
-        texts=("instruction",),
-        lists=("examples", "forbidden"),
-    ),
-    Kind("preferences", "Preference", met_by=("key", "section", "value"), texts=("value",)),
-    Kind(
-        "rulings",
-        "Ruling",
-        derived=("said_key",),
-        met_by=("said_key", "kind", "fact_id"),
-        lines=("text",),
-        texts=("reason",),
-    ),
-    Kind(
-        "golden_questions",
-        "GoldenQuestion",
-        # How it went is asked anew.
-        derived=("state", "broke", "checked_at", "green_at"),
-        evidence=("found", "unfound"),
-        met_by=("question", "chat_id"),
-        lines=("question",),
-    ),
-    # What was erased here, for whoever restores it beside an older backup: no words.
-    Kind("erasures", "Erasure", met_by=("salt",)),
-]
-PROPOSALS = Kind(
-    "proposals",
-    "Proposal",
-    app="sleep",
-    # Who decided is told by name.
-    derived=("decided_by",),
-    evidence=("evidence",),
-    renumber={
+# Columns that name rows in a way of their own, by kind: the value with other numbers.
+RENUMBER: dict[str, dict[str, Callable[[Any, Numbers], Any]]] = {
+    # A member is known by the name for signing in.
+    "chats": {"owner": _number_of("members")},
+    "receipts": {"left_out": _left_out},
+    "night_phases": {"plan": _planned},
+    "night_changes": {"context": _number_of("contexts")},
+    "proposals": {
         "targets": _targets,
         "before": _before,
         "after": _after,
         "applied_as": _number_of("contexts"),
     },
-    sentences=("title", "rationale"),
+}
+TABLES = tomllib.loads(Path(__file__).with_name("kinds.toml").read_text())
+KINDS, RECORDS = (
+    [Kind(name, renumber=RENUMBER.get(name, {}), **row) for name, row in TABLES[group].items()]
+    for group in ("kinds", "records")
 )
-# What the space has been through: it comes back into an empty space, from an archive of our own.
-RECORDS = [
-    Kind("receipts", "Recall", renumber={"left_out": _left_out}),
-    Kind("receipt_items", "RecallItem"),
-    Kind("self_checks", "SelfCheck"),
-    Kind("nights", "Night", app="sleep"),
-    Kind("night_phases", "PhaseRun", app="sleep", renumber={"plan": _planned}),
-    Kind(
-        "night_changes",
-        "NightChange",
-        app="sleep",
-        evidence=("evidence",),
-        renumber={"context": _number_of("contexts")},
-    ),
-    Kind("reflections", "Reflection", app="sleep"),
-    Kind("claims", "Claim", app="sleep"),
-    PROPOSALS,
-]
-# Every earlier state of these rows; what is computed again for a row is kept as it was here.
+PROPOSALS = RECORDS[-1]
+# Every earlier state of these rows, with the values that are computed again for a row.
 HISTORY = [
     replace(
         kind,
         name=f"{kind.name}_history",
         model=f"{kind.model}Event",
-        derived=("decided_by",) if kind is PROPOSALS else (),
+        derived=PROPOSALS.derived if kind is PROPOSALS else [],
     )
     for kind in (*KINDS, PROPOSALS)
     if kind.name not in ("messages", "reminders", "erasures")
@@ -289,7 +195,7 @@ BY_MODEL = {kind.model: kind for kind in ALL}
 
 
 def link_of(column: models.Field) -> Kind | None:
-    """The kind of row a foreign key points to, when the archive holds it."""
+    """Return the kind of row that a foreign key points to, if the archive holds it."""
     if not column.is_relation or column.related_model is None:
         return None
     return BY_MODEL.get(column.related_model.__name__)
@@ -312,7 +218,7 @@ class BadRow(ValueError):
 class Places:
     """Numbers of rows in the archive, by kind and primary key.
 
-    Members are named; what grouped changes is counted in the order in which it is met.
+    Members have names; contexts of changes are numbered in the order in which they appear.
     """
 
     def __init__(self, ids: Mapping[str, array], members: Mapping[int, str]):
@@ -332,7 +238,7 @@ class Places:
 def encode(kind: Kind, row: Mapping[str, object], places: Numbers) -> dict:
     """Return the row as the archive stores it; `row` comes from queryset.values()."""
     encoded = {"id": places(kind.name, row[kind.table._meta.pk.attname])}
-    for column in _columns(kind.name):
+    for column in kind.fields:
         value = row[column.attname]
         if target := link_of(column):
             encoded[column.name] = places(target.name, value)
@@ -353,7 +259,7 @@ def decode(kind: Kind, data: object, numbers: Numbers) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise BadRow("not an object")
     values = {}
-    for column in _columns(kind.name):
+    for column in kind.fields:
         if column.name not in data:
             continue  # a column that is newer than the archive keeps its default
         value = data[column.name]
@@ -378,14 +284,12 @@ def decode(kind: Kind, data: object, numbers: Numbers) -> dict[str, Any]:
 
 def renumber_evidence(evidence: object, numbers: Numbers) -> list:
     """Return evidence with new row numbers; an entry whose row is gone keeps its quote."""
-    found = []
-    for entry in evidence if isinstance(evidence, list) else []:
-        if isinstance(entry, dict):
-            placed = {key: numbers(EVIDENCE[key], entry[key]) for key in EVIDENCE if key in entry}
-            found.append(entry | {key: value for key, value in placed.items() if value})
-            for key in (key for key, value in placed.items() if not value):
-                del found[-1][key]
-    return found
+    entries = evidence if isinstance(evidence, list) else []
+    linked = (_links(entry, numbers, **EVIDENCE) for entry in entries if isinstance(entry, dict))
+    return [
+        {key: value for key, value in entry.items() if value or key not in EVIDENCE}
+        for entry in linked
+    ]
 
 
 def clean_json(value: object) -> object:
@@ -400,11 +304,6 @@ def clean_json(value: object) -> object:
     return value
 
 
-@lru_cache
-def _columns(name: str) -> list[models.Field]:
-    return BY_NAME[name].fields
-
-
 def _to_json(value: object) -> object:
     if isinstance(value, datetime):
         return value.astimezone(UTC).isoformat()
@@ -416,20 +315,23 @@ def _value(column: models.Field, value: object) -> object:
         if column.null:
             return None
         raise BadRow(column.name)
-    read = next((read for known, read in _READERS if isinstance(column, known)), None)
-    found = read(column, value) if read else None
-    if found is None:
+    read = next((read for kind, read in _READERS if isinstance(column, kind)), None)
+    try:
+        result = read(column, value) if read else None
+    except (ValueError, InvalidOperation):
+        result = None
+    if result is None:
         raise BadRow(column.name)
-    return found
+    return result
 
 
 def _to_text(column: models.Field, value: object) -> str | None:
     if not isinstance(value, str):
         return None
-    said = text.clean(value, limit=MAX_TEXT)
-    is_long = column.max_length is not None and len(said) > column.max_length
-    is_odd = column.choices and said not in dict(column.flatchoices) and (said or not column.blank)
-    return None if is_long or is_odd else said
+    body = text.clean(value, limit=MAX_TEXT)
+    is_long = column.max_length is not None and len(body) > column.max_length
+    is_odd = column.choices and body not in dict(column.flatchoices) and (body or not column.blank)
+    return None if is_long or is_odd else body
 
 
 def _to_number(column: models.Field, value: object) -> float | int | None:
@@ -439,33 +341,19 @@ def _to_number(column: models.Field, value: object) -> float | int | None:
     return value if math.isfinite(value) and abs(value) <= MAX_INTEGER else None
 
 
-def _to_day(column: models.Field, value: object) -> date | None:
-    try:
-        return date.fromisoformat(str(value))
-    except ValueError:
-        return None
-
-
-def _to_decimal(column: models.Field, value: object) -> Decimal | None:
-    try:
-        return Decimal(str(value))
-    except InvalidOperation:
-        return None
-
-
 def _to_list(column: ArrayField, value: object) -> list | None:
     if not isinstance(value, list):
         return None
     return [_value(column.base_field, each) for each in value]
 
 
-# What reads a value for a column of this kind; None for one that does not fit.
+# How to read a value for a column of this class; None, or ValueError, for one that does not fit.
 _READERS: list[tuple[Any, Callable[[Any, Any], Any]]] = [
     (ArrayField, _to_list),
     (models.JSONField, lambda column, value: clean_json(value)),
     (models.DateTimeField, lambda _, value: parse_time(value) if isinstance(value, str) else None),
-    (models.DateField, _to_day),
-    (models.DecimalField, _to_decimal),
+    (models.DateField, lambda column, value: date.fromisoformat(str(value))),
+    (models.DecimalField, lambda column, value: Decimal(str(value))),
     (models.BooleanField, lambda column, value: value if isinstance(value, bool) else None),
     (models.IntegerField | models.FloatField, _to_number),
     (models.CharField | models.TextField, _to_text),
