@@ -384,8 +384,10 @@ def _redact_place(sweep: Sweep, place: Place) -> None:
     if not place.delete:
         sweep.counts[place.model] += _write(sweep, affected, place, whole)
         return
-    gone = [row.pk for row in affected if row.pk in whole or _redact(sweep, row, place, whole=False)]
-    sweep.counts[place.model] += rows.filter(pk__in=gone).delete()[0]
+    for row in affected:
+        if row.pk not in whole and _redact(sweep, row, place, whole=False):
+            whole.add(row.pk)
+    sweep.counts[place.model] += rows.filter(pk__in=whole).delete()[0]
 
 
 def _write(sweep: Sweep, rows: models.QuerySet, place: Place, whole: Container[int] = ()) -> int:

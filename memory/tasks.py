@@ -158,16 +158,16 @@ async def sweep_jobs(context, timestamp: int) -> None:
 
 @app.task(name="memory.erase", retry=AFTER_OUTAGE)
 def erase(erasure_id: int, space_id: int) -> None:
-    """Erase what somebody asked to erase; a second run finds it done."""
-    asked = Erasure.objects.select_related("space").filter(pk=erasure_id).first()
-    if asked is None:
+    """Run a requested erasure; a second run finds it done."""
+    records = Erasure.objects.select_related("space").filter(pk=erasure_id)
+    if (record := records.first()) is None:
         return
     try:
-        erasing.run(asked)
+        erasing.run(record)
     except OUTAGE_ERRORS:
         raise
     except Exception:
-        erasing.failed(asked)
+        records.exclude(status=Erasure.Status.DONE).update(status=Erasure.Status.FAILED)
         raise
 
 
