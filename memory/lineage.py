@@ -223,24 +223,24 @@ def discard(
     """
     actors.require_person(by)
     now = now or timezone.now()
-    found = descent(space, roots)
+    descended = descent(space, roots)
     with history.change(by=by, why="discard with all that came of it") as context:
-        _discard_messages(space, found, by=by, now=now)
-        _discard_facts(space, found, by=by, now=now)
-        for pattern in Pattern.objects.filter(space=space, pk__in=found.ids("pattern")):
+        _discard_messages(space, descended, by=by, now=now)
+        _discard_facts(space, descended, by=by, now=now)
+        for pattern in Pattern.objects.filter(space=space, pk__in=descended.ids("pattern")):
             patterns.discard(pattern, by=by, now=now)
-        for rule in Rule.objects.filter(space=space, pk__in=found.ids("rule"), status="active"):
+        for rule in Rule.objects.filter(space=space, pk__in=descended.ids("rule"), status="active"):
             rules.retire(space, slug=rule.slug, by=by, now=now)
-        wished = Preference.objects.filter(space=space, pk__in=found.ids("preference"))
+        wished = Preference.objects.filter(space=space, pk__in=descended.ids("preference"))
         for preference in wished.filter(status="active"):
             preferences.drop(preference, by=by, now=now)
         for kind in ("fact", "episode"):
-            _lean_on_the_rest(space, found, kind, by=by, now=now)
-    return ChangeResult(None, context.id, outcome="discarded", count=len(found.gone))
+            _lean_on_the_rest(space, descended, kind, by=by, now=now)
+    return ChangeResult(None, context.id, outcome="discarded", count=len(descended.gone))
 
 
-def _discard_facts(space: Space, found: Descent, *, by: str, now: datetime) -> None:
-    gone = found.ids("fact")
+def _discard_facts(space: Space, descended: Descent, *, by: str, now: datetime) -> None:
+    gone = descended.ids("fact")
     for fact in Fact.objects.filter(space=space, pk__in=gone):
         facts.discard(fact, by=by, now=now)
     overruled = Fact.objects.filter(space=space, superseded_by__in=gone).exclude(pk__in=gone)
@@ -249,12 +249,12 @@ def _discard_facts(space: Space, found: Descent, *, by: str, now: datetime) -> N
             facts.restore(fact, by=by, now=now)
 
 
-def _discard_messages(space: Space, found: Descent, *, by: str, now: datetime) -> None:
+def _discard_messages(space: Space, descended: Descent, *, by: str, now: datetime) -> None:
     """Episodes that hold nothing else are discarded; from others the messages are split off."""
-    whole = found.ids("episode")
+    whole = descended.ids("episode")
     for episode in Episode.objects.filter(space=space, pk__in=whole):
         episodes.discard(episode, by=by, now=now, reason="source discarded")
-    said = _with_replies(space, found.ids("message")).exclude(episode__in=whole)
+    said = _with_replies(space, descended.ids("message")).exclude(episode__in=whole)
     by_episode: dict[Episode | None, list[Message]] = {}
     for message in said.select_related("episode").order_by("sent_at", "pk"):
         by_episode.setdefault(message.episode, []).append(message)
@@ -287,21 +287,23 @@ def _with_replies(space: Space, messages: set[int]) -> models.QuerySet:
     return said.filter(models.Q(pk__in=messages | repeats) | answers)
 
 
-def _lean_on_the_rest(space: Space, found: Descent, kind: str, *, by: str, now: datetime) -> None:
+def _lean_on_the_rest(
+    space: Space, descended: Descent, kind: str, *, by: str, now: datetime
+) -> None:
     """Let what stays rest on its other sources only: its evidence, words and trust."""
     model: Any = Fact if kind == "fact" else Episode
-    for row in model.objects.filter(space=space, pk__in=found.ids(kind, shared=True)):
-        left = found.sources[kind, row.pk] - found.gone
-        values = _fact_values(row, found) if kind == "fact" else _episode_values(row, left)
+    for row in model.objects.filter(space=space, pk__in=descended.ids(kind, shared=True)):
+        left = descended.sources[kind, row.pk] - descended.gone
+        values = _fact_values(row, descended) if kind == "fact" else _episode_values(row, left)
         if kind == "fact":
             fact_rows.change(row, by=by, why="source discarded", now=now, **values)
         elif not row.sticky:
             history_rows.change(row, by=by, why="source discarded", now=now, **values)
 
 
-def _fact_values(fact: Fact, found: Descent) -> dict:
+def _fact_values(fact: Fact, descended: Descent) -> dict:
     said = _Quotes(_entries(fact))
-    kept = [e for e in _entries(fact) if not set(said.nodes(e)) <= found.gone]
+    kept = [e for e in _entries(fact) if not set(said.nodes(e)) <= descended.gone]
     first = kept[0]
     return {
         "evidence": [e for e in fact.evidence if e in kept],

@@ -306,24 +306,24 @@ def alike(space: Space) -> Iterator[tuple[Entity, Entity]]:
                 yield one, other
 
 
-def _may_be_one(one: Entity, other: Entity) -> bool:
-    if one.kind != other.kind or _talk_apart(one, other):
+def _may_be_one(entity: Entity, other: Entity) -> bool:
+    if entity.kind != other.kind or _talk_apart(entity, other):
         return False
-    if one.owner_id == other.pk or other.owner_id == one.pk:
+    if entity.owner_id == other.pk or other.owner_id == entity.pk:
         return False
-    if one.is_unnamed or other.is_unnamed:
-        same_place = (one.owner_id, one.relation) == (other.owner_id, other.relation)
-        return same_place and bool(one.relation) and one.is_unnamed != other.is_unnamed
-    if set(one.keys) & set(other.keys):
+    if entity.is_unnamed or other.is_unnamed:
+        same_place = (entity.owner_id, entity.relation) == (other.owner_id, other.relation)
+        return same_place and bool(entity.relation) and entity.is_unnamed != other.is_unnamed
+    if set(entity.keys) & set(other.keys):
         return True
-    pairs = [(a, b) for a in one.keys for b in other.keys]
+    pairs = [(a, b) for a in entity.keys for b in other.keys]
     return any(a.partition(" ")[0] == b or a == b.partition(" ")[0] for a, b in pairs)
 
 
-def _talk_apart(one: Entity, other: Entity) -> bool:
+def _talk_apart(entity: Entity, other: Entity) -> bool:
     """Two accounts of one channel are two people, until somebody links them."""
-    mine, theirs = ({a.partition(":")[0] for a in row.accounts} for row in (one, other))
-    return bool(mine & theirs) and not set(one.accounts) & set(other.accounts)
+    mine, theirs = ({a.partition(":")[0] for a in row.accounts} for row in (entity, other))
+    return bool(mine & theirs) and not set(entity.accounts) & set(other.accounts)
 
 
 def _speaker_of_fact(fact: Fact) -> Entity | None:
@@ -333,19 +333,19 @@ def _speaker_of_fact(fact: Fact) -> Entity | None:
     return speaker(message) if message and is_own else None
 
 
-def _about(fact: Fact, scope: _Scope, said: Entity | None) -> Entity | None:
+def _about(fact: Fact, scope: _Scope, speaker_row: Entity | None) -> Entity | None:
     if not fact.subject or fact.subject == Fact.LORE:
         return None
-    if said and key_of(fact.subject) in said.keys:
-        return said
-    told = relatives_in(fact.text)
+    if speaker_row and key_of(fact.subject) in speaker_row.keys:
+        return speaker_row
+    mentioned = relatives_in(fact.text)
     if fact.subject.lower() in NOBODY:
-        return _relative(told[0], scope, said) if len(told) == 1 else said
+        return _relative(mentioned[0], scope, speaker_row) if len(mentioned) == 1 else speaker_row
     if label := next((one for one in relatives_in(fact.subject) if not one.name), None):
-        return _relative(_with_name(label, told), scope, said)
-    for one in told:
+        return _relative(_with_name(label, mentioned), scope, speaker_row)
+    for one in mentioned:
         if key_of(one.name) == key_of(fact.subject):
-            return _relative(one, scope, said)
+            return _relative(one, scope, speaker_row)
     kind = _kind_of(fact)
     found = scope.find_or_make(fact.subject, kind=kind)
     # What was taken for a person by its name alone turns out to be none.
@@ -355,62 +355,62 @@ def _about(fact: Fact, scope: _Scope, said: Entity | None) -> Entity | None:
     return found
 
 
-def _with_name(label: Relative, told: list[Relative]) -> Relative:
+def _with_name(label: Relative, mentioned: list[Relative]) -> Relative:
     """ "Ana's boss" by the name that the words give: "Ana's boss is Irene"."""
-    same = (one for one in told if one.name and key_of(one.owner) == key_of(label.owner))
+    same = (one for one in mentioned if one.name and key_of(one.owner) == key_of(label.owner))
     return next((one for one in same if one.noun.startswith(label.noun)), label)
 
 
-def _relative(one: Relative, scope: _Scope, said: Entity | None) -> Entity | None:
+def _relative(relative: Relative, scope: _Scope, speaker_row: Entity | None) -> Entity | None:
     """Return somebody known by whose they are, with a name or without."""
-    if one not in scope.relatives:
-        scope.relatives[one] = _find_relative(one, scope, said)
-    return scope.relatives[one]
+    if relative not in scope.relatives:
+        scope.relatives[relative] = _find_relative(relative, scope, speaker_row)
+    return scope.relatives[relative]
 
 
-def _find_relative(one: Relative, scope: _Scope, said: Entity | None) -> Entity | None:
-    is_own = not one.owner or (said and key_of(one.owner) in said.keys)
-    owner = said if is_own else scope.find_or_make(one.owner)
+def _find_relative(relative: Relative, scope: _Scope, speaker_row: Entity | None) -> Entity | None:
+    is_own = not relative.owner or (speaker_row and key_of(relative.owner) in speaker_row.keys)
+    owner = speaker_row if is_own else scope.find_or_make(relative.owner)
     if owner is None:
         return None
-    rows = Entity.objects.filter(space=scope.space, chat=scope.chat, relation=one.relation)
+    rows = Entity.objects.filter(space=scope.space, chat=scope.chat, relation=relative.relation)
     top = owner.merged_into_id or owner.pk
     of_owner = rows.filter(Q(owner=top) | Q(owner__merged_into=top))
-    known = list(of_owner.select_related("merged_into").order_by("pk"))
-    is_one = one.relation in ONLY_ONE | PETS and len(known) == 1
-    if one.name:
-        return _named_relative(one, scope, owner, known, is_one)
+    candidates = list(of_owner.select_related("merged_into").order_by("pk"))
+    is_one = relative.relation in ONLY_ONE | PETS and len(candidates) == 1
+    if relative.name:
+        return _named_relative(relative, scope, owner, candidates, is_one)
     if is_one:
-        return known[0]
-    unnamed = [row for row in known if row.is_unnamed]
-    return unnamed[0] if unnamed else scope.make(one.label, **_kin_fields(one, owner))
+        return candidates[0]
+    unnamed = [row for row in candidates if row.is_unnamed]
+    return unnamed[0] if unnamed else scope.make(relative.label, **_kin_fields(relative, owner))
 
 
 def _named_relative(
-    one: Relative, scope: _Scope, owner: Entity, known: list[Entity], is_one: bool
+    relative: Relative, scope: _Scope, owner: Entity, candidates: list[Entity], is_one: bool
 ) -> Entity | None:
-    for row in known:
-        if key_of(one.name) in row.keys:
+    for row in candidates:
+        if key_of(relative.name) in row.keys:
             return row
-    if is_one and known[0].is_unnamed:
-        row = known[0]
-        _change(row, name=text.short(one.name, 120), aliases=[*row.aliases, row.name])
+    if is_one and candidates[0].is_unnamed:
+        row = candidates[0]
+        _change(row, name=text.short(relative.name, 120), aliases=[*row.aliases, row.name])
         return row
-    fields = _kin_fields(one, owner)
-    found = scope.find_or_make(one.name, **fields)
+    fields = _kin_fields(relative, owner)
+    found = scope.find_or_make(relative.name, **fields)
     if found and not found.relation and scope.chat and found.chat_id == scope.chat.pk:
         _change(found, **fields)
     return found
 
 
-def _kin_fields(one: Relative, owner: Entity) -> dict:
-    kind = Kind.PET if one.relation in PETS else Kind.PERSON
-    return {"owner": owner, "relation": one.relation, "kind": kind}
+def _kin_fields(relative: Relative, owner: Entity) -> dict:
+    kind = Kind.PET if relative.relation in PETS else Kind.PERSON
+    return {"owner": owner, "relation": relative.relation, "kind": kind}
 
 
-def _named(fact: Fact, scope: _Scope, said: Entity | None) -> list[Entity]:
+def _named(fact: Fact, scope: _Scope, speaker_row: Entity | None) -> list[Entity]:
     """Return everybody whom the words of the fact name, as far as they are known here."""
-    kin = [_relative(one, scope, said) for one in relatives_in(fact.text)]
+    kin = [_relative(one, scope, speaker_row) for one in relatives_in(fact.text)]
     words = [word for part in fact.text[:2000].split() for word in key_of(part).split()]
     names = {
         " ".join(words[start : start + size])
@@ -431,10 +431,10 @@ def _kind_of(fact: Fact) -> str:
     return Kind.PERSON
 
 
-def _is_thing(name: str, said: str) -> bool:
+def _is_thing(name: str, sentence: str) -> bool:
     called = re.escape(name)
-    told = rf"^\W*{called},? {_DOES}|\b{_PARTS} (?:of|de) {called}\b"
-    return bool(re.search(told, said.strip(" ."), re.IGNORECASE))
+    description = rf"^\W*{called},? {_DOES}|\b{_PARTS} (?:of|de) {called}\b"
+    return bool(re.search(description, sentence.strip(" ."), re.IGNORECASE))
 
 
 def _change(entity: Entity, *, now: datetime | None = None, **values: Any) -> None:

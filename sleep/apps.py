@@ -11,11 +11,11 @@ class SleepConfig(AppConfig):
         from memory.extraction import changes_of_mind
         from memory.operations import health as health_checks
         from memory.retrieval import recall
-        from memory.transfer.archive import records
+        from memory.transfer.archive import restore
         from sleep import nights, proposals
 
         # The watchdog, the page and the doctor ask what stands there; memory knows of no nights.
         health_checks.CHECKS.append(nights.health)
         changes_of_mind.ASK.append(proposals.ask_about_change)
         recall.OPPOSED.append(proposals.open_contradictions)
-        records.SETTLE.append(proposals.sum_up)
+        restore.SETTLE.append(proposals.sum_up)

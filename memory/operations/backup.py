@@ -268,14 +268,16 @@ def _prepare_tables(manifest: dict[str, Any]) -> None:
                 )
 
 
-def _make_tables(executor: MigrationExecutor, wanted: set[tuple[str, str]]) -> None:
-    if wanted.issuperset(executor.loader.graph.leaf_nodes()):
+def _make_tables(executor: MigrationExecutor, migrations: set[tuple[str, str]]) -> None:
+    if migrations.issuperset(executor.loader.graph.leaf_nodes()):
         # Of this very version: all tables at once, where that can be done.
         call_command("migrate", verbosity=0, interactive=False)
         return
     nodes = executor.loader.graph.node_map
-    followed = {node for node in wanted for child in nodes[node].children if child.key in wanted}
-    executor.migrate(sorted(wanted - followed))
+    followed = {
+        node for node in migrations for child in nodes[node].children if child.key in migrations
+    }
+    executor.migrate(sorted(migrations - followed))
 
 
 def _load(archive: zipfile.ZipFile, manifest: dict) -> None:

@@ -72,7 +72,7 @@ def failures(space: Space, *, now: datetime) -> list[str]:
     return [str(notice) for notice in told.order_by("-created_at")[:3]]
 
 
-def _run(file: Path, told: str) -> None:
+def _run(file: Path, data: str) -> None:
     for place in (file, file.parent, Path(settings.KENO_HOME) / "hooks"):
         _check(place)
     env = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
@@ -81,7 +81,7 @@ def _run(file: Path, told: str) -> None:
         env=env, cwd=file.parent, start_new_session=True, text=True,
     ) as running:  # fmt: skip
         try:
-            _out, errors = running.communicate(told, timeout=SECONDS)
+            _out, errors = running.communicate(data, timeout=SECONDS)
         except subprocess.TimeoutExpired:
             # With whatever it started itself.
             os.killpg(running.pid, signal.SIGKILL)

@@ -71,8 +71,8 @@ def replay(delivery: WebhookDelivery) -> WebhookDelivery:
     return _tell(delivery.webhook, delivery.told)
 
 
-def _tell(webhook: Webhook, told: list[dict]) -> WebhookDelivery:
-    delivery = WebhookDelivery.objects.create(webhook=webhook, told=told)
+def _tell(webhook: Webhook, events: list[dict]) -> WebhookDelivery:
+    delivery = WebhookDelivery.objects.create(webhook=webhook, events=events)
     call(delivery)
     return delivery
 

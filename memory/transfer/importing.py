@@ -54,10 +54,10 @@ def detect(path: str | Path) -> str:
 
 
 def dry_run(
-    space: Space, path: str | Path, format: str = AUTO, *, by: str = "import", **given: Any
+    space: Space, path: str | Path, format: str = AUTO, *, by: str = "import", **options: Any
 ) -> Report:
-    """Report what an import would do by doing it and rolling it back."""
-    return run(space, path, format, by=by, dry=True, **given)
+    """Report what an import would do by running it and rolling it back."""
+    return run(space, path, format, by=by, dry=True, **options)
 
 
 def run(
@@ -86,7 +86,7 @@ def run(
         report = Report(format=name, source=redacted(path.name), space=space.slug, dry=dry)
         session = Session(space, by, report, progress)
         with transaction.atomic():
-            with connection.cursor() as cursor:  # two of one file at once would both find it new
+            with connection.cursor() as cursor:  # else two imports of one file both find it new
                 cursor.execute(LOCK, [space.pk])
             with history.change(by=by, why=f"import {name}", source=report.source) as context:
                 _write(session, tree, path, options)
@@ -94,15 +94,15 @@ def run(
                 transaction.set_rollback(True)
             else:
                 report.change = str(context.id)
-                _record(session)
+                audit.record("import", actor=by, space=space, **_details(session))
                 jobs.ask_golden(space.pk, "import")
         return report
 
 
-def _check_format(format: str, known: Iterable[str]) -> None:
-    if format not in known:
+def _check_format(format: str, names: Iterable[str]) -> None:
+    if format not in names:
         sentence = _("There is no format “%(name)s”. It is one of %(known)s.")
-        raise Refused("format", sentence % {"name": format, "known": ", ".join(known)})
+        raise Refused("format", sentence % {"name": format, "known": ", ".join(names)})
 
 
 def _write(session: Session, tree: containers.Tree, path: Path, options: dict) -> None:
@@ -111,24 +111,22 @@ def _write(session: Session, tree: containers.Tree, path: Path, options: dict) -
         return
     format = formats.FORMATS[session.report.format]
     # Reading is cheap beside writing: a first pass counts, so that progress has an end.
-    total = sum(1 for _found in format.read(tree, path, **options))
+    total = sum(1 for _item in format.read(tree, path, **options))
     write(session, format.read(tree, path, **options), total=total)
 
 
-def write(session: Session, found: Iterator[Found], *, total: int = 0) -> None:
+def write(session: Session, items: Iterator[Found], *, total: int = 0) -> None:
     """Write every item through the service that owns it and report the outcome."""
     done = 0
-    for batch in _batches(found):
-        items = [each for each in batch if not isinstance(each, Left)]
-        outcomes = iter(_written(session, items) if items else ())
-        for each in batch:
-            if isinstance(each, Left):
-                told = {"reason": each.reason, "count": each.count}
-                session.report.add(each.where, each.kind, Verdict.SKIPPED, text=each.text, **told)
+    for batch in _batches(items):
+        outcomes = iter(_written(session, [row for row in batch if not isinstance(row, Left)]))
+        for item in batch:
+            if isinstance(item, Left):
+                verdict, how = Verdict.SKIPPED, {"reason": item.reason, "count": item.count}
             else:
                 verdict, reason, why = next(outcomes)
-                told = {"reason": reason, "why": why}
-                session.report.add(each.where, each.kind, verdict, text=each.text, **told)
+                how = {"reason": reason, "why": why}
+            session.report.add(item.where, item.kind, verdict, text=item.text, **how)
         done += len(batch)
         session.progress(done, total, batch[-1].path)
 
@@ -149,26 +147,18 @@ def _batches(items: Iterator[Found]) -> Iterator[list[Found]]:
 
 
 def _written(session: Session, items: list[Found]) -> list[Outcome]:
-    kind = items[0].kind
-    if kind in _AT_ONCE:
-        return _AT_ONCE[kind](session, items)
-    return [_ONE_BY_ONE[kind](session, item) for item in items]
+    if items and items[0].kind in _AT_ONCE:
+        return _AT_ONCE[items[0].kind](session, items)
+    return [_ONE_BY_ONE[item.kind](session, item) for item in items]
 
 
-def _record(session: Session) -> None:
-    report = session.report
-    audit.record(
-        "import",
-        actor=session.by,
-        space=session.space,
-        format=report.format,
-        source=report.source,
-        counts=report.counts,
-        change=report.change,
-        messages=ranges(session.made_messages),
-        chats=ranges(session.made_chats),
-        records={label: ranges(pks) for label, pks in session.made_records.items()},
-    )
+def _details(session: Session) -> dict[str, Any]:
+    names = ("format", "source", "counts", "change")
+    return {name: getattr(session.report, name) for name in names} | {
+        "messages": ranges(session.made_messages),
+        "chats": ranges(session.made_chats),
+        "records": {label: ranges(pks) for label, pks in session.made_records.items()},
+    }
 
 
 class UnknownImport(Exception):
@@ -185,9 +175,9 @@ def imports(space: Space) -> list[AuditEntry]:
 
 @transaction.atomic
 def undo(space: Space, change: UUID | str, *, by: str) -> AuditEntry:
-    """Memories go to the trash; the messages and chats that only this import made are removed.
+    """Move its memories to the trash; remove the messages and chats that only this import made.
 
-    history.Conflict when something it brought was changed since: then nothing is taken back.
+    Raise history.Conflict, and undo nothing, when something it brought was changed since.
     """
     entry = next((e for e in imports(space) if e.details.get("change") == str(change)), None)
     if entry is None:
@@ -196,8 +186,8 @@ def undo(space: Space, change: UUID | str, *, by: str) -> AuditEntry:
         history.undo_context(change, by=by)
         messages, chats = _remove(space, entry.details)
     jobs.ask_golden(space.pk, "import")
-    told = {"change": str(change), "messages": messages, "chats": chats}
-    return audit.record("import.undone", actor=by, space=space, **told)
+    details = {"change": str(change), "messages": messages, "chats": chats}
+    return audit.record("import.undone", actor=by, space=space, **details)
 
 
 def _remove(space: Space, details: dict) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""The files in which a space is mirrored: what stands in which, how it is written and read.
+"""The files in which a space is mirrored: their contents, and how they are written and read.
 
 people/, facts/ and chats/ hold lists of facts, episodes/ and rules/ one memory a file.
 """
@@ -46,41 +46,41 @@ class Item:
 
     @property
     def text(self) -> str:
-        named = ("text", "instruction", "body", "name")
-        return next((str(self.values[one]) for one in named if one in self.values), "")
+        names = ("text", "instruction", "body", "name")
+        return next((str(self.values[name]) for name in names if name in self.values), "")
 
 
 def paths(folder: Path) -> Iterator[str]:
-    """The Markdown files of our own folders; hidden ones, as .git, are not ours."""
+    """Yield the Markdown files of our own folders without hidden ones, such as .git."""
     for name in FOLDERS:
         for here, inside, files in os.walk(folder / name):
-            inside[:] = sorted(one for one in inside if not one.startswith("."))
+            inside[:] = sorted(name for name in inside if not name.startswith("."))
             for file in sorted(files):
                 if file.endswith(".md") and not file.startswith("."):
                     yield str((Path(here) / file).relative_to(folder))
 
 
 def as_read(items: list[Item]) -> dict[str, Item]:
-    """By key, as they come back from disk: what a file cannot keep (two spaces) is not an edit."""
-    found: dict[str, Item] = {}
-    for path, some in pages(items).items():
+    """Return the items by key as they come back from disk, where two spaces become one."""
+    by_key: dict[str, Item] = {}
+    for path, written in pages(items).items():
         with suppress(ValueError):  # odd words of long ago stay as they are
-            some = list(parse(path, render(path, some)))
-        found |= {one.key: one for one in some}
-    return found
+            written = list(parse(path, render(path, written)))
+        by_key |= {item.key: item for item in written}
+    return by_key
 
 
 def pages(items: Iterable[Item]) -> dict[str, list[Item]]:
-    found: dict[str, list[Item]] = {}
-    for one in items:
-        found.setdefault(one.path, []).append(one)
-    return found
+    by_path: dict[str, list[Item]] = {}
+    for item in items:
+        by_path.setdefault(item.path, []).append(item)
+    return by_path
 
 
 def believed(space: Space) -> list[Item]:
-    """Everything the folder shows. Private chats, quarantine and canaries stay out of it."""
+    """Return everything the folder shows, without private chats, quarantine and canaries."""
     open_chats = dict(Chat.objects.filter(space=space, is_private=False).values_list("pk", "key"))
-    found: list[Item] = []
+    items: list[Item] = []
     taken: dict[str, str] = {}
     live = Fact.objects.live().filter(space=space).exclude(tags__overlap=canaries.TAGS)
     people = Entity.objects.filter(space=space, chat=None, kind__in=KINDS).whole()
@@ -91,7 +91,7 @@ def believed(space: Space) -> list[Item]:
         path = _path(PEOPLE, row.name, taken)
         homes.setdefault(row.name, path)
         values = {"name": row.name, "aliases": row.aliases, "kind": row.kind}
-        found.append(Item(f"entity:{row.pk}", path, values))
+        items.append(Item(f"entity:{row.pk}", path, values))
     for fact in live.order_by("pk").iterator(chunk_size=2000):
         if fact.chat_id and fact.chat_id not in open_chats:
             continue
@@ -100,12 +100,12 @@ def believed(space: Space) -> list[Item]:
         path = home or _path(where, fact.subject or "general", taken)
         values = {"text": fact.text, "subject": fact.subject}
         values |= {"kind": fact.kind, "category": fact.category}
-        found.append(Item(f"fact:{fact.pk}", path, values))
-    return [*found, *_episodes(space, open_chats), *_rules(space)]
+        items.append(Item(f"fact:{fact.pk}", path, values))
+    return [*items, *_episodes(space, open_chats), *_rules(space)]
 
 
 def _path(folder: str, name: str, taken: dict[str, str]) -> str:
-    """A name for a file that no other subject has; two that look alike get a mark."""
+    """Return a file name that no other subject has; of two that look alike one gets a suffix."""
     stem = slugify(name, allow_unicode=True)[:60] or "x"
     path = f"{folder}/{stem}.md"
     if taken.setdefault(path, name) != name:
@@ -115,54 +115,50 @@ def _path(folder: str, name: str, taken: dict[str, str]) -> str:
 
 
 def _episodes(space: Space, chats: dict[int, str]) -> Iterator[Item]:
-    told = Episode.objects.filter(space=space, status=Episode.Status.CLOSED, flags=[])
-    for row in told.exclude(body="").order_by("pk").iterator(chunk_size=2000):
+    closed = Episode.objects.filter(space=space, status=Episode.Status.CLOSED, flags=[])
+    for row in closed.exclude(body="").order_by("pk").iterator(chunk_size=2000):
         if row.chat_id and row.chat_id not in chats:
             continue
         day = row.started_at.astimezone(space.zone).date()
-        yield Item(
-            f"episode:{row.pk}",
-            f"{EPISODES}/{day.isoformat()}-{row.pk}.md",
-            {
-                "title": row.title,
-                "body": row.body.strip("\n"),
-                "tags": row.tags,
-                "participants": row.participants,
-            },
-        )
+        values = {"title": row.title, "body": row.body.strip("\n")}
+        values |= {"tags": row.tags, "participants": row.participants}
+        yield Item(f"episode:{row.pk}", f"{EPISODES}/{day.isoformat()}-{row.pk}.md", values)
 
 
 def _rules(space: Space) -> Iterator[Item]:
     for row in rules.active(space, pairs=()):
         values: dict[str, Any] = {"instruction": row.instruction.strip()}
-        values |= {"category": row.category, "forbidden": [phrase(one) for one in row.forbidden]}
+        values |= {
+            "category": row.category,
+            "forbidden": [phrase(entry) for entry in row.forbidden],
+        }
         name = slugify(row.slug, allow_unicode=True) or "rule"
         yield Item(f"rule:{row.slug}", f"{RULES}/{name}.md", values)
 
 
-def phrase(one: dict) -> str:
-    return f"/{one['phrase']}/" if one.get("pattern") else str(one["phrase"])
+def phrase(entry: dict) -> str:
+    return f"/{entry['phrase']}/" if entry.get("pattern") else str(entry["phrase"])
 
 
-def forbidden(said: str) -> dict:
-    is_pattern = len(said) > 2 and said[0] == said[-1] == "/"
-    return {"phrase": said[1:-1], "pattern": True} if is_pattern else {"phrase": said}
+def forbidden(phrase: str) -> dict:
+    is_pattern = len(phrase) > 2 and phrase[0] == phrase[-1] == "/"
+    return {"phrase": phrase[1:-1], "pattern": True} if is_pattern else {"phrase": phrase}
 
 
 def render(path: str, items: list[Item]) -> str:
     """Write the file of these memories; parse() reads it back the same."""
     where = path.partition("/")[0]
     if where in (EPISODES, RULES):
-        (one,) = items[:1]
-        fields = {name: value for name, value in one.values.items() if name not in _BODY}
-        body = next(str(one.values[name]) for name in ("body", "instruction") if name in one.values)
-        title = one.values.get("title", "")
+        item = items[0]
+        fields = {name: value for name, value in item.values.items() if name not in _BODY}
+        body = next(item.values[name] for name in ("body", "instruction") if name in item.values)
+        title = item.values.get("title", "")
         heading = f"# {title}\n\n" if title else ""
-        return frontmatter.render({"id": _name(one)} | fields, f"{heading}{body}\n")
-    facts = [one for one in items if "text" in one.values]
-    somebody = next((one for one in items if "name" in one.values), None)
+        return frontmatter.render({"id": _name(item)} | fields, f"{heading}{body}\n")
+    facts = [item for item in items if "text" in item.values]
+    person = next((item for item in items if "name" in item.values), None)
     about = facts[0].values["subject"] if facts else ""
-    fields = {"id": _name(somebody)} | somebody.values if somebody else {}
+    fields = {"id": _name(person)} | person.values if person else {}
     title = f"# {' '.join(about.split())}\n" if about and about != Fact.LORE else ""
     body = title + "".join(_lists(facts))
     return frontmatter.render(fields | {"about": about}, body) if fields or about else body
@@ -177,14 +173,14 @@ def _name(item: Item) -> str:
 
 def _lists(facts: list[Item]) -> Iterator[str]:
     grouped: dict[tuple[str, str], list[Item]] = {}
-    for one in facts:
-        grouped.setdefault((one.values["kind"], one.values["category"]), []).append(one)
+    for fact in facts:
+        grouped.setdefault((fact.values["kind"], fact.values["category"]), []).append(fact)
     for pair, some in sorted(grouped.items(), key=lambda each: each[0] != ("fact", "other")):
         name = next((name for name, known in HEADINGS.items() if known == pair), " / ".join(pair))
         yield f"\n## {name}\n\n"
-        for one in some:
-            number = f" <!-- {_name(one)} -->" if one.key else ""
-            yield f"- {escapes.escape_item(one.values['text'])}{number}\n"
+        for fact in some:
+            number = f" <!-- {_name(fact)} -->" if fact.key else ""
+            yield f"- {escapes.escape_item(fact.values['text'])}{number}\n"
 
 
 def parse(path: str, written: str) -> Iterator[Item]:
@@ -202,11 +198,9 @@ def parse(path: str, written: str) -> Iterator[Item]:
         yield Item(f"rule:{name}" if name else "", path, values)
     else:
         if name and where == PEOPLE:
-            values = {
-                "name": str(fields.get("name", "")),
-                "aliases": _listed(fields.get("aliases", "")),
-            }
-            values["kind"] = str(fields.get("kind", "")) or "person"
+            values = {name: str(fields.get(name, "")) for name in ("name", "kind")}
+            values["aliases"] = _listed(fields.get("aliases", ""))
+            values["kind"] = values["kind"] or "person"
             if not values["name"] or values["kind"] not in Entity.Kind.values:
                 raise ValueError(_("a person needs a name, and one of the kinds"))
             yield Item(f"entity:{_number(name)}", path, values)
@@ -221,12 +215,12 @@ def _episode(path: str, name: str, fields: dict, body: str) -> Item:
     if not body.strip():
         raise ValueError(_("it says nothing: write what happened, or take the file away"))
     values: dict[str, Any] = {"title": title, "body": body.strip("\n")}
-    values |= {one: _listed(fields.get(one, "")) for one in ("tags", "participants")}
+    values |= {name: _listed(fields.get(name, "")) for name in ("tags", "participants")}
     return Item(f"episode:{_number(name)}" if name else "", path, values)
 
 
 def _facts(path: str, about: str, body: str, start: int) -> Iterator[Item]:
-    """Each list item under its heading; lines that are neither are refused with their number."""
+    """Yield each list item under its heading; refuse other lines with their number."""
     pair, open_item = ("fact", "other"), None
     for number, line in enumerate(body.split("\n"), start + 1):
         heading, item = _HEADING.match(line), _ITEM.match(line)
@@ -281,10 +275,10 @@ def _listed(value: frontmatter.Value) -> list[str]:
 
 
 def readme(space: Space) -> str:
-    said = _(
+    text = _(
         "This folder shows what Keno believes in “%(space)s”. Change, add or take away lines and "
         "files as you like: each change waits as a proposal until somebody decides, and stays "
         "here as you wrote it meanwhile. The numbers at the ends of lines say which memory a line "
         "is; leave them. Put the folder under version control if you want to; .git is not touched."
     )
-    return f"# {space.name}\n\n{said % {'space': space.name}}\n"
+    return f"# {space.name}\n\n{text % {'space': space.name}}\n"

@@ -38,10 +38,10 @@ log = logging.getLogger(__name__)
 
 
 @transaction.atomic
-def store(space: Space, chunks: Iterable[bytes], *, name: str, by: str, **given: str) -> Parcel:
+def store(space: Space, chunks: Iterable[bytes], *, name: str, by: str, **options: str) -> Parcel:
     """Store an uploaded file for preview. Nothing is imported yet."""
     values = {"status": Status.LOOKING, "language": translation.get_language() or "en"}
-    parcel = Parcel.objects.create(space=space, name=safe_name(name), by=by, **values | given)
+    parcel = Parcel.objects.create(space=space, name=safe_name(name), by=by, **values | options)
     parcel.size = _write_pieces(parcel, chunks)
     parcel.save(update_fields=["size"])
     return parcel

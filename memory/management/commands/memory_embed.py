@@ -24,56 +24,56 @@ class Command(BaseCommand):
     def handle(self, *, status, limit, drop_old, **options):
         if not embed.enabled():
             raise CommandError("Embeddings are switched off: set EMBEDDING_ENABLED=true.")
-        wanted = embed.current()
-        left = embeddings.missing(wanted.name).count()
-        self.stdout.write(f"{wanted.name}: {left} without a vector.")
+        model = embed.current()
+        left = embeddings.missing(model.name).count()
+        self.stdout.write(f"{model.name}: {left} without a vector.")
         if status:
             return
-        stored = self._fill(wanted, left if limit is None else min(left, limit), limit)
+        stored = self._fill(model, left if limit is None else min(left, limit), limit)
         if limit is not None and limit < left:
             return
         if left and not stored:
             raise CommandError(
                 "The provider gave no usable vector; nothing was changed. See the log."
             )
-        self._switch(wanted)
+        self._switch(model)
         if drop_old:
-            self._drop(wanted)
+            self._drop(model)
 
-    def _fill(self, wanted, total, limit):
+    def _fill(self, model, total, limit):
         def show(done):
             part = min(done / total, 1) if total else 1
             bar = "█" * int(part * WIDTH)
             self.stdout.write(f"\r{bar:░<{WIDTH}} {part:4.0%} {done}/{total}", ending="")
             self.stdout.flush()
 
-        stored = embeddings.backfill(by=wanted, limit=limit, progress=show)
+        stored = embeddings.backfill(by=model, limit=limit, progress=show)
         if total:
             self.stdout.write("")
         self.stdout.write(f"{stored} embedded.")
         return stored
 
-    def _switch(self, wanted):
+    def _switch(self, model):
         now = embeddings.active()
-        if now.name != wanted.name:
-            self._refuse_too_few(wanted, now)
-        embeddings.build_index(wanted)
+        if now.name != model.name:
+            self._refuse_too_few(model, now)
+        embeddings.build_index(model)
         # What was said while the index was built.
-        embeddings.backfill(by=wanted)
-        embeddings.switch(wanted)
-        if now.name != wanted.name:
-            self.stdout.write(f"Recall now compares by {wanted.name} instead of {now.name}.")
+        embeddings.backfill(by=model)
+        embeddings.switch(model)
+        if now.name != model.name:
+            self.stdout.write(f"Recall now compares by {model.name} instead of {now.name}.")
 
-    def _refuse_too_few(self, wanted, now):
+    def _refuse_too_few(self, model, now):
         total = Unit.objects.filter(live=True).count()
-        left = embeddings.missing(wanted.name).count()
+        left = embeddings.missing(model.name).count()
         if total - left < ENOUGH * total:
             raise CommandError(
-                f"{left} of {total} have no vector by {wanted.name} yet, so recall stays with "
+                f"{left} of {total} have no vector by {model.name} yet, so recall stays with "
                 f"{now.name}. See the log, then run this again: it goes on where it stopped."
             )
 
-    def _drop(self, wanted):
-        for row in EmbeddingModel.objects.exclude(name=wanted.name):
+    def _drop(self, model):
+        for row in EmbeddingModel.objects.exclude(name=model.name):
             gone = embeddings.drop(row.name)
             self.stdout.write(f"{gone} vectors of {row.name} deleted.")

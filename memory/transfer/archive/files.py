@@ -6,7 +6,7 @@ import zipfile
 from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC
 from itertools import islice
 from typing import Any, BinaryIO, TypeGuard
 from uuid import UUID
@@ -20,7 +20,6 @@ from django.utils.translation import gettext as _
 from memory.models import Space
 from memory.models.content import ContentField
 from memory.transfer import containers
-from memory.transfer.archive import FORMAT, MANIFEST, VERSION
 from memory.transfer.archive import rows as archive_rows
 from memory.transfer.archive.rows import BY_NAME, CONTEXTS, HISTORY, KINDS, RECORDS, Kind
 from memory.transfer.containers import write_member
@@ -28,6 +27,8 @@ from memory.transfer.readers import json_values
 
 # An archive that this installation sealed is no stranger's: it may be as large as a space gets.
 OWN_TOTAL = 8 * 1024 * containers.MB
+FORMAT, VERSION = "keno-archive", 1
+MANIFEST = "manifest.json"
 CHUNK = 2000
 PART = 3_500_000
 
@@ -118,12 +119,12 @@ def write(space: Space, file: BinaryIO, *, progress=lambda done, total, what: No
             kind.name: array("q", _of(kind, space).values_list("pk", flat=True).iterator(CHUNK))
             for kind in (*KINDS, *RECORDS)
         }
-        counts = {name: len(found) for name, found in ids.items()}
+        counts = {name: len(pks) for name, pks in ids.items()}
         counts |= {kind.name: _of(kind, space).count() for kind in HISTORY}
         total, done, members = sum(counts.values()), 0, []
         names = dict(space.members.values_list("pk", "user__username"))
         places = archive_rows.Places(ids, names)
-        # Last what groups changes: by then every one is known.
+        # The contexts of changes come last: by then every one is known.
         for kind in (*KINDS, *RECORDS, *HISTORY, CONTEXTS):
             rows = _contexts(places) if kind is CONTEXTS else _rows(kind, space, places)
             for part, (count, data) in enumerate(_parts(rows), 1):
@@ -155,13 +156,13 @@ def _of(kind: Kind, space: Space) -> QuerySet:
 
 
 def _rows(kind: Kind, space: Space, places: archive_rows.Places) -> Iterator[dict]:
-    # A sentence of ours as it is stored, not in the language of whoever exports it.
+    # Sentences of Keno as they are stored, not in the language of whoever exports them.
     stored = {
         f"stored_{name}": ExpressionWrapper(F(name), output_field=ContentField())
         for name in kind.sentences
     }
-    found = _of(kind, space).annotate(**stored).values()
-    for number, row in enumerate(found.iterator(chunk_size=CHUNK), 1):
+    rows = _of(kind, space).annotate(**stored).values()
+    for number, row in enumerate(rows.iterator(chunk_size=CHUNK), 1):
         row |= {name: row[f"stored_{name}"] for name in kind.sentences}
         encoded = archive_rows.encode(kind, row, places)
         # Nothing points to an earlier state: it is only counted.
@@ -172,18 +173,15 @@ def _contexts(places: archive_rows.Places) -> Iterator[dict]:
     known = dict(places.contexts)
 
     def place(kind: str, pk: Any) -> Any:
-        if kind != CONTEXTS.name:
-            return places(kind, pk)
-        return known.get(UUID(str(pk)))
+        return known.get(UUID(str(pk))) if kind == CONTEXTS.name else places(kind, pk)
 
     waiting = iter(known)
-    while some := list(islice(waiting, CHUNK)):
-        found = CONTEXTS.table.objects.in_bulk(some)
-        for pk in some:
-            if row := found.get(pk):
-                told = archive_rows.metadata(row.metadata, place)
-                at = row.created_at.astimezone(UTC).isoformat()
-                yield {"id": known[pk], "at": at, "metadata": told}
+    while pks := list(islice(waiting, CHUNK)):
+        rows = CONTEXTS.table.objects.in_bulk(pks)
+        for row in (rows[pk] for pk in pks if pk in rows):
+            metadata = archive_rows.metadata(row.metadata, place)
+            at = row.created_at.astimezone(UTC).isoformat()
+            yield {"id": known[row.pk], "at": at, "metadata": metadata}
 
 
 def _parts(rows: Iterator[dict]) -> Iterator[tuple[int, bytes]]:
@@ -205,15 +203,13 @@ def _member(kind: Kind, name: str, count: int, data: bytes) -> dict:
 
 
 def _manifest(space: Space, members: list[dict], counts: dict[str, int]) -> dict:
+    columns = ("name", "slug", "language", "timezone", "settings")
     manifest = {
         "format": FORMAT,
         "version": VERSION,
         "keno": settings.VERSION,
-        "made_at": datetime.isoformat(timezone.now()),
-        "space": {
-            name: getattr(space, name)
-            for name in ("name", "slug", "language", "timezone", "settings")
-        },
+        "made_at": timezone.now().isoformat(),
+        "space": {name: getattr(space, name) for name in columns},
         "counts": counts,
         "members": members,
     }

@@ -134,7 +134,7 @@ def test_an_import_that_fails_leaves_nothing_and_a_sentence(space, monkeypatch, 
     def fail(session):
         raise ZeroDivisionError("a secret of the file")
 
-    monkeypatch.setattr(importing, "_record", fail)
+    monkeypatch.setattr(importing, "_details", fail)
     press(parcel)
     parcel.refresh_from_db()
     assert parcel.status == "refused"
