@@ -9,7 +9,7 @@ import unicodedata
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -73,11 +73,10 @@ def check_name(name: str, limits: Limits) -> None:
     """Refuse a name that leaves the folder or is not valid on every file system."""
     shown = name.encode("ascii", "backslashreplace").decode()[:80]
     parts = name.rstrip("/").split("/")
-    # A name that is no UTF-8 comes from the file system as lone surrogates.
+    # A name that is not UTF-8 comes from the file system as lone surrogates.
     if _CONTROL.search(name) or name.encode("utf-8", "replace").decode() != name:
-        raise Refused(
-            "name", _("A file name contains a character that cannot be shown: %s.") % shown
-        )
+        sentence = _("A file name contains a character that cannot be shown: %s.")
+        raise Refused("name", sentence % shown)
     if name.startswith("/") or _DRIVE.match(name):
         raise Refused("absolute", _("%s is an absolute path.") % shown)
     if "\\" in name:
@@ -87,11 +86,8 @@ def check_name(name: str, limits: Limits) -> None:
     if "" in parts:
         raise Refused("name", _("A file has no name."))
     if len(parts) - 1 > limits.depth:
-        raise Refused(
-            "depth",
-            _("%(name)s lies deeper than %(most)d folders.")
-            % {"name": shown, "most": limits.depth},
-        )
+        sentence = _("%(name)s lies deeper than %(most)d folders.")
+        raise Refused("depth", sentence % {"name": shown, "most": limits.depth})
     for part in parts:
         if len(part.encode("utf-8", "surrogatepass")) > limits.name:
             raise Refused("long name", _("The name %s… is too long.") % shown[:40])
@@ -206,11 +202,10 @@ class ZipTree:
         try:
             self._zip = zipfile.ZipFile(_Careful(self._file))
             self._members = _checked(self._zip.infolist(), path.stat().st_size, limits)
-        except Refused:
-            self._file.close()
-            raise
         except Exception as error:  # zipfile raises struct.error, OverflowError … on crafted bytes
             self._file.close()
+            if isinstance(error, Refused):
+                raise
             raise Refused("zip", _("The zip is damaged: %s.") % error) from error
         self.entries = {
             name: Entry(name, member.file_size, _modified(member))
@@ -259,11 +254,13 @@ def _checked(
     members: list[zipfile.ZipInfo], packed: int, limits: Limits
 ) -> dict[str, zipfile.ZipInfo]:
     # The original name: zipfile cuts a name at NUL and turns separators.
-    check_names((_plain(member) for member in members), limits)
+    names = [member.orig_filename.removeprefix("./") for member in members]
+    check_names(names, limits)
     for member in members:
         _check(member, limits)
     check_ratio(_("The zip"), sum(m.file_size for m in members), packed, limits)
-    return {_plain(member): member for member in members if not member.is_dir()}
+    pairs = zip(names, members, strict=True)
+    return {name: member for name, member in pairs if not member.is_dir()}
 
 
 def _check(member: zipfile.ZipInfo, limits: Limits) -> None:
@@ -277,15 +274,10 @@ def _check(member: zipfile.ZipInfo, limits: Limits) -> None:
     check_ratio(member.filename, member.file_size, member.compress_size, limits)
 
 
-def _plain(member: zipfile.ZipInfo) -> str:
-    return member.orig_filename.removeprefix("./")
-
-
 def _modified(member: zipfile.ZipInfo) -> datetime | None:
-    try:
+    with suppress(ValueError):
         return datetime(*member.date_time, tzinfo=UTC)
-    except ValueError:
-        return None
+    return None
 
 
 # A member that compresses better than this would look like a zip bomb to a reader.
@@ -303,11 +295,8 @@ def write_member(archive: zipfile.ZipFile, name: str, chunks: Iterable[bytes]) -
         packed += len(packer.flush())
         entry = zipfile.ZipInfo(name, date_time=timezone.now().timetuple()[:6])
         entry.external_attr = 0o600 << 16
-        entry.compress_type = (
-            zipfile.ZIP_DEFLATED
-            if size <= MAX_WRITTEN_RATIO * max(packed, 1)
-            else zipfile.ZIP_STORED
-        )
+        fits = size <= MAX_WRITTEN_RATIO * max(packed, 1)
+        entry.compress_type = zipfile.ZIP_DEFLATED if fits else zipfile.ZIP_STORED
         spool.seek(0)
         with archive.open(entry, "w", force_zip64=size > 2**31) as member:
             copyfileobj(spool, member)
@@ -352,16 +341,14 @@ _FLAGS = (
 
 class FolderTree:
     def __init__(self, path: Path, limits: Limits):
-        self.limits = limits
-        self._root = path
-        sizes = dict(sorted(_walk(path, limits)))
-        check_names(sizes, limits)
-        self._set(sizes)
+        stats = dict(sorted(_walk(path, limits)))
+        check_names(stats, limits)
+        self._set(path, limits, stats)
 
-    def _set(self, sizes: dict[str, os.stat_result]) -> None:
-        self._stats = sizes
+    def _set(self, root: Path, limits: Limits, stats: dict[str, os.stat_result]) -> None:
+        self._root, self.limits, self._stats = root, limits, stats
         self.entries = {
-            name: Entry(name, seen.st_size, _file_modified(seen)) for name, seen in sizes.items()
+            name: Entry(name, each.st_size, _file_modified(each)) for name, each in stats.items()
         }
 
     def open(self, name: str) -> BinaryIO:
@@ -370,7 +357,7 @@ class FolderTree:
         except OSError as error:
             raise _unreadable(name, error) from error
         now, then = os.fstat(file.fileno()), self._stats[name]
-        # Somebody may have put a link or another file in its place since it was listed.
+        # A link or another file may have been put in its place since it was listed.
         if (now.st_dev, now.st_ino) != (then.st_dev, then.st_ino) or not stat.S_ISREG(now.st_mode):
             file.close()
             raise Refused("changed", _("%s was changed while it was read.") % name)
@@ -384,11 +371,9 @@ class FileTree(FolderTree):
     """One file, named by the person who imports it."""
 
     def __init__(self, path: Path, limits: Limits):
-        self.limits = limits
-        self._root = path.parent
-        seen = path.lstat()
-        _check_kind(path.name, seen)
-        self._set({path.name: seen})
+        stats = path.lstat()
+        _check_kind(path.name, stats)
+        self._set(path.parent, limits, {path.name: stats})
 
 
 def _walk(root: Path, limits: Limits) -> Iterator[tuple[str, os.stat_result]]:
@@ -396,7 +381,7 @@ def _walk(root: Path, limits: Limits) -> Iterator[tuple[str, os.stat_result]]:
     count, waiting = 0, [""]
     while waiting:
         folder = waiting.pop()
-        for entry in _listed(root, folder):
+        for entry in _scan(root, folder):
             count += 1
             if count > limits.files:
                 raise Refused("files", _("It holds more than %d files.") % limits.files)
@@ -409,7 +394,7 @@ def _walk(root: Path, limits: Limits) -> Iterator[tuple[str, os.stat_result]]:
                 yield name, seen
 
 
-def _listed(root: Path, folder: str) -> Iterator[os.DirEntry]:
+def _scan(root: Path, folder: str) -> Iterator[os.DirEntry]:
     try:
         with os.scandir(root / folder) as entries:
             yield from entries
@@ -430,8 +415,7 @@ def _check_kind(name: str, seen: os.stat_result) -> None:
         raise Refused("special", _("%s is not an ordinary file.") % name[:80])
 
 
-def _file_modified(seen: os.stat_result) -> datetime | None:
-    try:
-        return datetime.fromtimestamp(seen.st_mtime, UTC)
-    except (OverflowError, ValueError, OSError):
-        return None
+def _file_modified(stats: os.stat_result) -> datetime | None:
+    with suppress(OverflowError, ValueError, OSError):
+        return datetime.fromtimestamp(stats.st_mtime, UTC)
+    return None

@@ -15,7 +15,6 @@ _ACCOUNT = re.compile(
     r"(?:.*/)?(?:user|user_settings|message_feedback|model_comparisons|shared_conversations"
     r"|export_manifest|group_chats|shopping|sora|tool_messages)\.json$"
 )
-_PAGE = re.compile(r"(?:.*/)?chat\.html$")
 _ROLES = {"user": "user", "assistant": "assistant"}
 _WORDS = {"text", "multimodal_text", "code"}
 
@@ -26,7 +25,7 @@ def recognises(first: object) -> bool:
 
 
 def _reason_to_leave(name: str) -> str:
-    if _PAGE.match(name):
+    if name.rpartition("/")[2] == "chat.html":
         return "page"
     return "account" if _ACCOUNT.match(name) else "media"
 
@@ -66,7 +65,7 @@ def _message(
         return  # the empty root of the tree
     author = message.get("author")
     author = author if isinstance(author, dict) else {}
-    content, role = _said(message.get("content")), _ROLES.get(text_or_empty(author.get("role")))
+    content, role = _text_of(message.get("content")), _ROLES.get(text_or_empty(author.get("role")))
     at = parse_time(message.get("create_time")) or started
     if message.get("recipient") == "bio" and content.strip():
         # What it told its own memory: each line is one thing it meant to keep.
@@ -86,7 +85,7 @@ def _message(
         yield MessageItem(**place.here, **values, external_id=identity)
 
 
-def _said(content: object) -> str:
+def _text_of(content: object) -> str:
     if not isinstance(content, dict) or content.get("content_type", "text") not in _WORDS:
         return ""
     parts = content.get("parts")
@@ -104,16 +103,14 @@ def _memories(data: Any, place: Place) -> Iterator[Found]:
 
 def _memory(data: object, place: Place) -> Found:
     entry = data if isinstance(data, dict) else {"content": data}
-    memory = next(
-        (text_or_empty(entry.get(key)) for key in ("content", "text", "memory") if entry.get(key)),
-        "",
-    )
-    if not memory.strip():
+    memory = next(filter(None, map(entry.get, ("content", "text", "memory"))), "")
+    memory = text_or_empty(memory).strip()
+    if not memory:
         return place.left("not a memory", text=text.short(str(data), 80))
     if entry.get("enabled") is False:
         return place.left("switched off", text=text.short(memory, 80))
-    values = {"text": memory.strip(), "quote": memory.strip()}
-    return FactItem(**place.here, at=parse_time(entry.get("created_at")), **values)
+    at = parse_time(entry.get("created_at"))
+    return FactItem(**place.here, at=at, text=memory, quote=memory)
 
 
 EXPORT = Export(MEMORIES, _conversation, _memories, _reason_to_leave)

@@ -92,9 +92,8 @@ def choose_guild(path: Path, guild: str) -> str:
 
 def read_database(path: Path, *, guild: str) -> Iterator[Found]:
     with open_database(path) as database:
-        names = dict(_names(database))
         yield from _messages(database, path.name, guild)
-        yield from _facts(database, path.name, guild, names)
+        yield from _facts(database, path.name, guild, _names(database))
         yield from _rest(database, path.name)
 
 
@@ -102,8 +101,7 @@ def _messages(database, name: str, guild: str) -> Iterator[Found]:
     if not _columns(database, "messages"):
         return
     for row in database.execute(_MESSAGES):
-        ids = [_id(value) for value in row[:1] + row[2:5]]
-        identity, where, channel, author = ids
+        identity, where, channel, author = (_id(value) for value in row[:1] + row[2:5])
         place = Place(name, part=f"#messages.{identity}")
         content = text_or_empty(row[7])
         if where != guild:
@@ -164,22 +162,19 @@ def _rest(database, name: str) -> Iterator[Left]:
             yield place.at(f"#{table}").left("vectors" if "vector" in table else "other table")
 
 
-def _names(database) -> Iterator[tuple[str, str]]:
+def _names(database) -> dict[str, str]:
     """Return the newest name of every author."""
-    if _columns(database, "messages"):
-        rows = database.execute("SELECT author_id, author_name FROM messages ORDER BY created_at")
-        yield from (
-            (_id(who), text_or_empty(called))
-            for who, called in rows
-            if text_or_empty(called).strip()
-        )
+    if not _columns(database, "messages"):
+        return {}
+    rows = database.execute("SELECT author_id, author_name FROM messages ORDER BY created_at")
+    return {_id(author): name for author, name in rows if text_or_empty(name).strip()}
 
 
 def _columns(database, table: str) -> set[str]:
     """Return the columns of a table of plain rows; a view or a computed column has no end."""
-    made = "SELECT sql FROM sqlite_master WHERE type = 'table' AND name = ?"
-    found = database.execute(made, [table]).fetchone()
-    if not found or not str(found[0]).lstrip().upper().startswith("CREATE TABLE"):
+    definition = "SELECT sql FROM sqlite_master WHERE type = 'table' AND name = ?"
+    row = database.execute(definition, [table]).fetchone()
+    if not row or not str(row[0]).lstrip().upper().startswith("CREATE TABLE"):
         return set()
     columns = database.execute(f"PRAGMA table_xinfo({table})").fetchall()
     if any(hidden for *_rest, hidden in columns):
@@ -243,12 +238,10 @@ def journals(tree: containers.Tree) -> list[str]:
 
 
 def is_clanker(tree: containers.Tree, path: Path) -> bool:
-    if path.is_dir():
-        names = (path / name for name in databases(tree))
-        return any(map(is_clanker_database, names)) or bool(journals(tree))
-    if databases(tree):
+    files = [path / name if path.is_dir() else path for name in databases(tree)]
+    if files and not path.is_dir():
         return is_clanker_database(path)
-    return bool(journals(tree))
+    return any(map(is_clanker_database, files)) or bool(journals(tree))
 
 
 def opens(tree: containers.Tree) -> tuple[list[str], list[str]]:
@@ -259,14 +252,14 @@ def read(tree: containers.Tree, path: Path, *, guild: str = "") -> Iterator[Foun
     covered: set[str] = set()
     names = databases(tree)
     if len(names) > 1:
-        listed = ", ".join(names)
-        raise containers.Refused(
-            "databases", _("There are several databases, name one: %s.") % listed
-        )
+        sentence = _("There are several databases, name one: %s.")
+        raise containers.Refused("databases", sentence % ", ".join(names))
     for name in names:
         file = path / name if path.is_dir() else path
         guild = choose_guild(file, guild)
-        yield from _write_ahead(file, name)
+        ahead = file.with_name(file.name + "-wal")
+        if ahead.is_file() and ahead.stat().st_size:
+            yield Place(name + "-wal").left("write-ahead")
         for item in read_database(file, guild=guild):
             if isinstance(item, MessageItem):
                 covered.add(item.chat)
@@ -284,12 +277,6 @@ def _beside(tree: containers.Tree, name: str, *, guild: str, covered: set[str]) 
         yield place.left("snapshot")
     else:
         yield place.left("system file" if name.endswith(_SIDE_FILES) else "unknown")
-
-
-def _write_ahead(file: Path, name: str) -> Iterator[Found]:
-    beside = file.with_name(file.name + "-wal")
-    if beside.is_file() and beside.stat().st_size:
-        yield Place(name + "-wal").left("write-ahead")
 
 
 def _starts(tree: containers.Tree, name: str, prefix: bytes) -> bool:

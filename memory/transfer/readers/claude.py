@@ -19,15 +19,9 @@ MEMORY_FIELDS = ("conversations_memory", "project_memories", "memory_files")
 
 def recognises(first: object) -> bool:
     """Return whether an element of conversations.json or memories.json is Claude's."""
-    if not isinstance(first, dict):
-        return False
-    return isinstance(first.get("chat_messages"), list) or any(
-        key in first for key in MEMORY_FIELDS
+    return isinstance(first, dict) and (
+        isinstance(first.get("chat_messages"), list) or not first.keys().isdisjoint(MEMORY_FIELDS)
     )
-
-
-def _reason_to_leave(name: str) -> str:
-    return "account" if name.endswith(".json") else "media"
 
 
 def _conversation(data: object, place: Place) -> Iterator[Found]:
@@ -78,11 +72,12 @@ def _blocks(data: dict) -> Iterator[tuple[str, str, object]]:
     for entry in files if isinstance(files, list) else ():
         if isinstance(entry, dict):
             path = PurePosixPath(text_or_empty(entry.get("path"))).name
-            yield (
-                f"memory_files.{path}",
-                text_or_empty(entry.get("content")),
-                parse_time(entry.get("updated_at")),
-            )
+            content, at = text_or_empty(entry.get("content")), parse_time(entry.get("updated_at"))
+            yield f"memory_files.{path}", content, at
+
+
+def _reason_to_leave(name: str) -> str:
+    return "account" if name.endswith(".json") else "media"
 
 
 EXPORT = Export(MEMORIES, _conversation, _memories, _reason_to_leave)

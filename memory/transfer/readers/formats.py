@@ -1,6 +1,7 @@
 """The import formats: how each is recognised and read."""
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,15 +41,11 @@ def detect(tree: containers.Tree, path: Path) -> str:
 
 def _first(tree: containers.Tree, name: str) -> object:
     """Return the first element of a JSON list, or the object itself."""
-    try:
-        with containers.stream(tree, name) as stream:
-            return next(elements(stream), None)
-    except (Broken, containers.Refused):
-        pass
-    try:
+    with suppress(Broken, containers.Refused), containers.stream(tree, name) as stream:
+        return next(elements(stream), None)
+    with suppress(Broken, containers.Refused):
         return loads(containers.read_text(tree, name))
-    except (Broken, containers.Refused):
-        return None
+    return None
 
 
 def _json(tree: containers.Tree, pattern) -> Iterator[object]:
@@ -59,20 +56,20 @@ def _json(tree: containers.Tree, pattern) -> Iterator[object]:
 
 
 def _is_claude(tree: containers.Tree, path: Path) -> bool:
-    found = [*_json(tree, CONVERSATIONS), *_json(tree, claude.MEMORIES)]
-    return any(map(claude.recognises, found))
+    elements = [*_json(tree, CONVERSATIONS), *_json(tree, claude.MEMORIES)]
+    return any(map(claude.recognises, elements))
 
 
 def _is_mem0(tree: containers.Tree, path: Path) -> bool:
-    single = [name for name in tree.entries if name.lower().endswith(".json")]
-    if len(single) != 1 or len(tree.entries) != 1:
+    name = next(iter(tree.entries), "")
+    if len(tree.entries) != 1 or not name.lower().endswith(".json"):
         return False
-    first = _first(tree, single[0])
+    first = _first(tree, name)
     return mem0.recognises([first]) or mem0.recognises(first)
 
 
 def _alone(read: Callable[[containers.Tree], Iterator[Found]]) -> Callable[..., Iterator[Found]]:
-    """For a reader that needs only the files, not where they are nor what was asked."""
+    """Wrap a reader that needs only the files, neither their path nor the options."""
     return lambda tree, path, **options: read(tree)
 
 

@@ -47,19 +47,17 @@ def lines(stream: BufferedReader) -> Iterator[tuple[int, str | None]]:
 def elements(stream: BufferedReader) -> Iterator[object]:
     """Yield the elements of a JSON list with never more than one in memory."""
     text = _Text(stream)
-    if text.skip() != "[":
+    if text.take() != "[":
         raise Broken(_("It is not a list."))
-    text.take(1)
     if text.skip() == "]":
         return
     while True:
         yield text.value()
-        char = text.skip()
-        if char not in {",", "]"}:
-            raise Broken(_("The list breaks off."))
-        text.take(1)
+        char = text.take()
         if char == "]":
             return
+        if char != ",":
+            raise Broken(_("The list breaks off."))
         text.skip()
 
 
@@ -90,17 +88,22 @@ class _Text:
             if not self._more():
                 return ""
 
-    def take(self, n: int) -> None:
-        self._at += n
+    def take(self) -> str:
+        """Return the next character that is not space and consume it."""
+        char = self.skip()
+        self._at += len(char)
+        return char
 
     def value(self) -> object:
         while True:
             try:
-                found, end = self._decoder.raw_decode(self._text, self._at)
+                value, end = self._decoder.raw_decode(self._text, self._at)
             except RecursionError as error:
                 raise Broken(_("It is nested too deeply.")) from error
             except json.JSONDecodeError as error:
-                if self._ended or self._is_certain(error):
+                # An error well before the end: more text would not help.
+                is_certain = error.pos < len(self._text) - 16
+                if self._ended or (is_certain and not error.msg.startswith("Unterminated string")):
                     raise Broken(str(error)) from error
             except ValueError as error:  # a number of thousands of digits
                 raise Broken(str(error)) from error
@@ -108,16 +111,11 @@ class _Text:
                 # A number at the edge of what is read may go on.
                 if end < len(self._text) or self._ended:
                     self._at = end
-                    return found
+                    return value
             if len(self._text) - self._at > ELEMENT_LIMIT:
                 sentence = _("One element is larger than %d MB.")
                 raise Refused("size", sentence % (ELEMENT_LIMIT // MB))
             self._more()
-
-    def _is_certain(self, error: json.JSONDecodeError) -> bool:
-        """Return whether the error lies well before the end, so more text would not help."""
-        edge = len(self._text) - 16
-        return error.pos < edge and not error.msg.startswith("Unterminated string")
 
 
 def text_or_empty(value: object) -> str:

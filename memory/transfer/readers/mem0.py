@@ -19,12 +19,8 @@ _WORDS = ("memory", "data", "text", "content")
 
 
 def recognises(data: object) -> bool:
-    memories = _list(data)
-    return (
-        bool(memories)
-        and isinstance(memories[0], dict)
-        and isinstance(memories[0].get("memory"), str)
-    )
+    first = next(iter(_list(data)), None)
+    return isinstance(first, dict) and isinstance(first.get("memory"), str)
 
 
 def opens(tree: containers.Tree) -> tuple[list[str], list[str]]:
@@ -56,18 +52,16 @@ def _list(data: object) -> list:
 
 def _memory(data: object, place: Place) -> Found:
     entry = data if isinstance(data, dict) else {"memory": data}
-    memory = next(
-        (text_or_empty(entry.get(key)) for key in _WORDS if text_or_empty(entry.get(key)).strip()),
-        "",
-    )
+    texts = (text_or_empty(entry.get(key)).strip() for key in _WORDS)
+    memory = next(filter(None, texts), "")
     if not memory:
         return place.left("not a memory", text=text.short(json.dumps(data), 80))
     metadata = entry.get("metadata") if isinstance(entry.get("metadata"), dict) else {}
     created = parse_time(entry.get("created_at"))
     return FactItem(
         **place.here,
-        text=memory.strip(),
-        quote=memory.strip(),
+        text=memory,
+        quote=memory,
         subject=text_or_empty(entry.get("user_id")) or text_or_empty(entry.get("agent_id")),
         category=_category(entry.get("categories"), metadata),
         confidence=number_in_range(metadata.get("confidence"), 0.7, low=0, high=1),
