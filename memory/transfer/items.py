@@ -13,7 +13,7 @@ CHANNEL_LIMIT = 32
 
 @dataclass(frozen=True, kw_only=True)
 class Found:
-    """One place in a file. Line 0 means the file as a whole, `part` an element of it."""
+    """A place in a file. Line 0 means the file as a whole, `part` an element of it."""
 
     kind: ClassVar[str] = ""
 
@@ -189,8 +189,8 @@ class Place:
         """The keyword arguments that say where."""
         return {"path": self.path, "part": self.part}
 
-    def left(self, reason: str, *, line: int = 0, end: int = 0, **more) -> Left:
-        return Left(**self.here, line=line, end=end, reason=reason, **more)
+    def left(self, reason: str, **more) -> Left:
+        return Left(**self.here, reason=reason, **more)
 
     def __getitem__(self, span: tuple[int, int]) -> dict:
         """The same for some lines: place[3, 5]."""

@@ -80,32 +80,34 @@ def revived(session: Session, row: models.Model, **more: Any) -> Outcome:
     was = before_undo(row)
     if was is None:
         return Verdict.SKIPPED, "put away", ""
-    stamps = {name: None for name in ("trashed_at", "discarded_at") if name in was}
-    reason = {"discard_reason": was["discard_reason"]} if "discard_reason" in was else {}
-    values = {"status": was["status"]} | stamps | reason | more
-    rows.change(row, by=session.writer, why="import again", now=None, **values)
+    values = {name: was[name] for name in ("status", "discard_reason") if name in was}
+    values |= {name: None for name in ("trashed_at", "discarded_at") if name in was}
+    rows.change(row, by=session.writer, why="import again", now=None, **values | more)
     return quarantined(row) if was["status"] == "quarantined" else TAKEN
 
 
 def write_messages(session: Session, items: list[MessageItem]) -> list[Outcome]:
     """Insert the messages that are not there yet, each under its own id in its chat."""
-    known = _known(session, items)
+    keys = [(session.chat(item.chat).pk, _external_id(item)) for item in items]
+    rows = Message.objects.filter(
+        chat_id__in={chat for chat, _name in keys}, external_id__in={name for _chat, name in keys}
+    )
+    known = set(rows.values_list("chat_id", "external_id"))
     fresh: dict[tuple[int, str], tuple[MessageItem, Message]] = {}
-    found: list[Outcome] = []
-    for item in items:
-        key = (session.chat(item.chat).pk, _external_id(item))
+    outcomes: list[Outcome] = []
+    for key, item in zip(keys, items, strict=True):
         if key in known or key in fresh:
-            found.append((Verdict.KNOWN, "known" if key in known else "twice", ""))
+            outcomes.append((Verdict.KNOWN, "known" if key in known else "twice", ""))
         elif not (message := _message(session, item)).text:
-            found.append((Verdict.SKIPPED, "empty message", ""))
+            outcomes.append((Verdict.SKIPPED, "empty message", ""))
         else:
             fresh[key] = (item, message)
-            found.append(TAKEN)
-    made = Message.objects.bulk_create([message for _item, message in fresh.values()])
-    session.made_messages += [message.pk for message in made]
-    _link_replies(session, fresh.values())
-    _touch(session, {message.chat_id for message in made})
-    return found
+            outcomes.append(TAKEN)
+    messages = Message.objects.bulk_create([message for _item, message in fresh.values()])
+    session.made_messages += [message.pk for message in messages]
+    _link_replies(fresh.values())
+    _touch({message.chat_id for message in messages})
+    return outcomes
 
 
 def find(session: Session, references: list[tuple[str, str]]) -> list[int | None]:
@@ -117,20 +119,12 @@ def find(session: Session, references: list[tuple[str, str]]) -> list[int | None
         ids[chat, name] = ids[None, name] = pk
     return [
         ids.get((session.chat(chat).pk if chat else None, name)) if name else None
-        for (chat, _given), name in zip(references, names, strict=True)
+        for (chat, _external), name in zip(references, names, strict=True)
     ]
 
 
-def _known(session: Session, items: list[MessageItem]) -> set[tuple[int, str]]:
-    rows = Message.objects.filter(
-        chat_id__in={session.chat(item.chat).pk for item in items},
-        external_id__in={_external_id(item) for item in items},
-    )
-    return set(rows.values_list("chat_id", "external_id"))
-
-
 def _message(session: Session, item: MessageItem) -> Message:
-    said, now = screen_message(item.text, role=item.role), timezone.now()
+    screened, now = screen_message(item.text, role=item.role), timezone.now()
     at = item.at or now
     return Message(
         space=session.space,
@@ -138,13 +132,13 @@ def _message(session: Session, item: MessageItem) -> Message:
         role=item.role,
         author=text.short(text.clean(item.author), 120),
         author_id=text.clean(item.author_id)[:128],
-        text=said.text,
-        language=text.detect_language(said.text),
+        text=screened.text,
+        language=text.detect_language(screened.text),
         external_id=_external_id(item),
         trace=Message.Trace.IMPORT,
-        flags=[*said.flags, *chats.truncation_flag(item.text)],
+        flags=[*screened.flags, *chats.truncation_flag(item.text)],
         sent_at=at,
-        # Nobody waits for an answer to what was said elsewhere, long ago.
+        # Nobody waits for an answer to an old message of another program.
         handled_at=at,
         ingested_at=now,
     )
@@ -154,23 +148,20 @@ def _external_id(item: MessageItem) -> str:
     return chats.stored_id(item.external_id) or text.said_key(item.text)[:32]
 
 
-def _link_replies(session: Session, pairs: Iterable[tuple[MessageItem, Message]]) -> None:
-    answers = [
-        (name, message) for item, message in pairs if (name := chats.stored_id(item.reply_to))
-    ]
-    if not answers:
-        return
+def _link_replies(pairs: Iterable[tuple[MessageItem, Message]]) -> None:
+    answered = {message: chats.stored_id(item.reply_to) for item, message in pairs}
+    answered = {message: name for message, name in answered.items() if name}
     rows = Message.objects.filter(
-        chat_id__in={message.chat_id for _name, message in answers},
-        external_id__in={name for name, _message in answers},
+        chat_id__in={message.chat_id for message in answered},
+        external_id__in=set(answered.values()),
     )
     ids = {(chat, name): pk for pk, chat, name in rows.values_list("pk", "chat_id", "external_id")}
-    for name, message in answers:
+    for message, name in answered.items():
         message.reply_to_id = ids.get((message.chat_id, name))
-    Message.objects.bulk_update([message for _name, message in answers], ["reply_to"])
+    Message.objects.bulk_update(answered, ["reply_to"])
 
 
-def _touch(session: Session, chat_ids: set[int]) -> None:
+def _touch(chat_ids: set[int]) -> None:
     newest = Message.objects.filter(chat_id__in=chat_ids).values("chat_id")
     for row in newest.annotate(newest=Max("sent_at")):
         # Greatest ignores a null: an import never moves the clock back.
@@ -181,32 +172,26 @@ def _touch(session: Session, chat_ids: set[int]) -> None:
 
 def write_facts(session: Session, items: list[FactItem]) -> list[Outcome]:
     """Write the facts; return one outcome for each item, in order."""
-    drafts = _drafts(session, items)
-    existing = _met(session, drafts)
-    found: list[Outcome] = []
+    forbidding = rulings.forbidding_rulings(session.space)
+    sources = find(session, [(item.message_chat, item.message) for item in items])
+    pairs = zip(items, sources, strict=True)
+    drafts = [_draft(session, item, source, among=forbidding) for item, source in pairs]
+    existing = _existing(session, drafts)
+    outcomes: list[Outcome] = []
     fresh: dict[Key, Fact] = {}
     for draft, item in zip(drafts, items, strict=True):
         if isinstance(draft, ChangeResult):
-            found.append(outcome(draft))
+            outcomes.append(outcome(draft))
         elif _key(draft) in fresh:
-            found.append((Verdict.KNOWN, "twice", ""))
+            outcomes.append((Verdict.KNOWN, "twice", ""))
         elif row := existing.get(_key(draft)):
-            found.append(_meet(session, row, item, draft))
+            outcomes.append(_meet(session, row, item, draft))
         else:
             fresh[_key(draft)] = draft
             held = draft.status == Fact.Status.QUARANTINED
-            found.append(quarantined(draft) if held else TAKEN)
+            outcomes.append(quarantined(draft) if held else TAKEN)
     _insert(session, list(fresh.values()))
-    return found
-
-
-def _drafts(session: Session, items: list[FactItem]) -> list[Fact | ChangeResult]:
-    book = rulings.forbidding_rulings(session.space)
-    sources = find(session, [(item.message_chat, item.message) for item in items])
-    return [
-        _draft(session, item, source, among=book)
-        for item, source in zip(items, sources, strict=True)
-    ]
+    return outcomes
 
 
 def _draft(session: Session, item: FactItem, source: int | None, *, among) -> Fact | ChangeResult:
@@ -232,7 +217,7 @@ def _draft(session: Session, item: FactItem, source: int | None, *, among) -> Fa
     return draft
 
 
-def _met(session: Session, drafts: list[Fact | ChangeResult]) -> dict[Key, Fact]:
+def _existing(session: Session, drafts: list[Fact | ChangeResult]) -> dict[Key, Fact]:
     """Return existing rows with the same text, live ones before archived ones."""
     keys = {draft.said_key for draft in drafts if isinstance(draft, Fact)}
     rows = Fact.objects.filter(space=session.space, said_key__in=keys)
@@ -253,7 +238,7 @@ def _insert(session: Session, fresh: list[Fact]) -> None:
         with transaction.atomic():
             Fact.objects.bulk_create(fresh)
     except IntegrityError:
-        # Somebody said one of these meanwhile: one by one, each meets its like.
+        # One of these was remembered meanwhile: one by one, it strengthens the existing row.
         for fact in fresh:
             fact.pk = None
             fact_rows.insert_or_strengthen(fact, by=session.writer, change_id=None)
@@ -269,47 +254,38 @@ def core(session: Session, item: CoreItem) -> Outcome:
     if existing and existing.core.strip():
         same = existing.core == redacted(item.text)
         return KNOWN if same else (Verdict.SKIPPED, "own identity", "")
-    return _by_a_person(
-        session, item, lambda: cores.write(session.space, text=item.text, by=session.by)
+    return _refusal(session, item, item.text) or outcome(
+        cores.write(session.space, text=item.text, by=session.by)
     )
 
 
 def rule(session: Session, item: RuleItem) -> Outcome:
-    standing = Rule.objects.filter(
-        space=session.space, slug=item.slug, status=Rule.Status.ACTIVE
-    ).first()
-    if standing:
-        same = standing.instruction == redacted(item.instruction)
+    active = Rule.objects.filter(space=session.space, status=Rule.Status.ACTIVE)
+    if existing := active.filter(slug=item.slug).first():
+        same = existing.instruction == redacted(item.instruction)
         return KNOWN if same else (Verdict.SKIPPED, "own rule", "")
-    return _by_a_person(
-        session,
-        item,
-        lambda: rules.put(
-            session.space,
-            by=session.by,
-            slug=item.slug,
-            instruction=item.instruction,
-            category=item.category,
-            examples=list(item.examples),
-            forbidden=list(item.forbidden),
-        ),
-    )
+    if refusal := _refusal(session, item, f"{item.text}\n{item.examples}"):
+        return refusal
+    values = {name: getattr(item, name) for name in ("slug", "instruction", "category")}
+    values |= {"examples": list(item.examples), "forbidden": list(item.forbidden)}
+    return outcome(rules.put(session.space, by=session.by, **values))
 
 
-def _by_a_person(session: Session, item: CoreItem | RuleItem, write) -> Outcome:
+def _refusal(session: Session, item: CoreItem | RuleItem, words: str) -> Outcome | None:
+    """Refuse what only a person may write; tell the owner of suspicious words."""
     if not actors.is_person(session.by):
         return Verdict.SKIPPED, "needs a person", ""
     # Every prompt carries these words, so a suspicious one goes to the owner instead.
-    if reasons := screen(f"{item.text}\n{getattr(item, 'examples', '')}", ignore=ORDERS).reasons:
+    if reasons := screen(words, ignore=ORDERS).reasons:
         done = notices.set_aside(session.space, what=item.kind, text=item.text, reasons=reasons)
         return outcome(done)
-    return outcome(write())
+    return None
 
 
 def preference(session: Session, item: PreferenceItem) -> Outcome:
-    said = item.text.replace("**", "")
-    keyed = preferences.KEYED.fullmatch(said)
-    key, value = (keyed[1], keyed[2]) if keyed else (preferences.LEARNED, said)
+    line = item.text.replace("**", "")
+    keyed = preferences.KEYED.fullmatch(line)
+    key, value = (keyed[1], keyed[2]) if keyed else (preferences.LEARNED, line)
     section = text.short(text.one_line(item.section), 80)
     value = screen(value, single_line=True).text
     standing = Preference.objects.filter(
@@ -327,14 +303,11 @@ def preference(session: Session, item: PreferenceItem) -> Outcome:
 
 def episode(session: Session, item: EpisodeItem) -> Outcome:
     chat = session.chat(item.chat)
-    title, body = screen(item.title, single_line=True).text, screen(item.body).text
-    if not title and not body:
+    body = screen(item.body).text
+    if not body and not screen(item.title, single_line=True).text:
         return Verdict.SKIPPED, "nothing left", ""
     for existing in _same_time(session, chat, item):
-        if (existing.title, existing.body) == (
-            text.short(title, 200),
-            body,
-        ) or existing.body == body:
+        if existing.body == body:
             gone = existing.status == Episode.Status.DISCARDED
             return revived(session, existing) if gone and before_undo(existing) else KNOWN
     done = episodes.write(
@@ -391,23 +364,15 @@ def pattern(session: Session, item: PatternItem) -> Outcome:
 
 def working_note(session: Session, item: WorkingItem) -> Outcome:
     chat = session.chat(item.chat)
+    parts: dict[str, Any] = {"task": item.task, "notes": item.notes}
+    parts |= {"context": list(item.context), "pending": list(item.pending)}
     existing = WorkingNote.objects.filter(chat=chat).first()
     if existing and not working.is_empty(existing):
-        given = (item.task, list(item.context), list(item.pending), item.notes)
-        if (existing.task, existing.context, existing.pending, existing.notes) == given:
+        if all(getattr(existing, name) == value for name, value in parts.items()):
             return KNOWN
         if item.at is None or existing.updated_at >= item.at:
             return Verdict.SKIPPED, "newer note", ""
-    done = working.replace(
-        chat,
-        by=session.writer,
-        task=item.task,
-        context=list(item.context),
-        pending=list(item.pending),
-        notes=item.notes,
-        now=item.at,
-    )
-    return outcome(done)
+    return outcome(working.replace(chat, by=session.writer, now=item.at, **parts))
 
 
 def chat(session: Session, item: ChatItem) -> Outcome:
