@@ -51,24 +51,20 @@ def read(content: str, *, day: date, place: Place) -> Iterator[EpisodeItem | Lef
 
 
 def _sections(lines: list[str]) -> list[_Section]:
-    found = [_Section(start=0)]
-    at = 0
+    sections, at = [_Section(start=0, end=len(lines))], 0
     while at < len(lines):
         after = escapes.find_end(lines, at)
         if after > at:
-            read = read_fields(lines[at + 1 : after - 1])
-            fields = {name.lower(): value for name, value in read.items()}
-            found.append(_Section(start=at, fields=fields, first=after))
-            at = after
-        else:
-            at += 1
-    for one, following in zip(found, [*found[1:], None], strict=True):
-        one.end = following.start if following else len(lines)
-    return found
+            values = read_fields(lines[at + 1 : after - 1]).items()
+            fields = {name.lower(): value for name, value in values}
+            sections[-1].end = at
+            sections.append(_Section(start=at, fields=fields, first=after, end=len(lines)))
+        at = max(after, at + 1)
+    return sections
 
 
 def _entries(lines, section: _Section, *, day: date, place: Place) -> Iterator:
-    """The entries of a section, each from its heading to the next."""
+    """Yield the entries of a section, each from its heading to the next."""
     starts = [
         (at, match)
         for at in range(section.first, section.end)
@@ -80,13 +76,15 @@ def _entries(lines, section: _Section, *, day: date, place: Place) -> Iterator:
     for (at, match), end in zip(starts, ends, strict=False):
         head = escapes.unescape_item(match[4].strip())
         rest = escapes.unescape_body("\n".join(lines[at + 1 : end])).strip("\n").rstrip()
+        title = head if rest and len(head) <= TITLE_LIMIT else ""
+        body = rest if title else "\n".join(filter(None, (head, rest)))
+        spot = {"span": (at + 1, _last(lines, at, end)), "section": section, "place": place}
         when = datetime.combine(day, _clock(match), UTC)
-        span = (at + 1, _last(lines, at, end))
-        yield _entry(head, rest, when=when, section=section, span=span, place=place)
+        yield _episode(title, body, when=when, to_the_minute=True, **spot)
 
 
 def _untimed(lines, section: _Section, first: int, *, day: date, place: Place) -> Iterator:
-    """Return what precedes the first time: an episode, headings, or nothing."""
+    """Yield what precedes the first time: an episode, headings, or nothing."""
     start, title = section.first, section.fields.get("title")
     while start < first and title is None:
         line = lines[start].strip()
@@ -108,13 +106,6 @@ def _untimed(lines, section: _Section, first: int, *, day: date, place: Place) -
         yield _episode(title if body else "", body or title, to_the_minute=False, **spot)
     elif section.fields:
         yield place.left("front matter", line=section.start + 1, end=section.first)
-
-
-def _entry(head: str, rest: str, *, when, section, span, place) -> EpisodeItem:
-    title = head if rest and len(head) <= TITLE_LIMIT else ""
-    body = rest if title else "\n".join(filter(None, (head, rest)))
-    made = {"when": when, "section": section, "span": span, "place": place}
-    return _episode(title, body, to_the_minute=True, **made)
 
 
 def _episode(title: str, body: str, *, when, section, span, place, to_the_minute) -> EpisodeItem:
@@ -161,10 +152,10 @@ def read_session(stream: BufferedReader, *, place: Place) -> Iterator[MessageIte
     for number, line in json_values.lines(stream):
         if line is not None and not line.strip():
             continue
-        found = _message(line, number, seen, last, place)
-        if isinstance(found, MessageItem):
-            last = found.at
-        yield found
+        item = _message(line, number, seen, last, place)
+        if isinstance(item, MessageItem):
+            last = item.at
+        yield item
 
 
 def _message(
@@ -183,7 +174,7 @@ def _message(
         return place.left("unknown role", line=number, text=text_or_empty(data.get("role")))
     if not content.strip():
         return place.left("empty message", line=number)
-    # The same words of the same time may stand there twice: both count.
+    # The same words may occur twice at the same time: both count.
     stamp = data.get("timestamp")
     key = hashlib.sha256(f"{stamp}|{role}|{content}".encode("utf-8", "replace")).hexdigest()[:32]
     seen[key] += 1
@@ -203,11 +194,10 @@ def message_text(content: object) -> str:
         return content
     if not isinstance(content, list):
         return ""
-    blocks = (each if isinstance(each, str) else _block(each) for each in content)
-    return "\n".join(block for block in blocks if block)
-
-
-def _block(block: object) -> str:
-    if not isinstance(block, dict) or block.get("type", "text") != "text":
-        return ""
-    return text_or_empty(block.get("text"))
+    blocks = ({"text": block} if isinstance(block, str) else block for block in content)
+    texts = (
+        text_or_empty(block.get("text"))
+        for block in blocks
+        if isinstance(block, dict) and block.get("type", "text") == "text"
+    )
+    return "\n".join(filter(None, texts))

@@ -10,34 +10,34 @@ from memory.transfer.kenobot.escapes import is_placeholder
 from memory.transfer.readers.json_values import parse_time
 
 LORE = "__lore__"
-HEADINGS = {
-    "Facts": ("fact", "other"),
-    "Preferences": ("fact", "preference"),
-    "Profile": ("fact", "profile"),
-    "Relationships": ("fact", "relationship"),
-    "Projects": ("fact", "project"),
-    "Concepts": ("concept", "other"),
-    "Procedures": ("procedure", "other"),
-    "Lessons": ("lesson", "other"),
-    "Lore": ("lore", "other"),
-    "Goals": ("goal", "other"),
-    "Notes": ("note", "other"),
+# Our headings: kind and category of their facts, and what KenoBot's templates and documents call
+# them in English and Spanish.
+_SECTIONS = {
+    "Facts": (
+        *("fact", "other"),
+        "facts, important facts, compacted memories, memory, hechos, datos",
+    ),
+    "Preferences": (
+        *("fact", "preference"),
+        "preferences, user preferences, learned preferences, preferencias",
+    ),
+    "Profile": ("fact", "profile", "profile, user profile, perfil"),
+    "Relationships": ("fact", "relationship", "relationships, relaciones"),
+    "Projects": ("fact", "project", "projects, active projects, project context, proyectos"),
+    "Concepts": ("concept", "other", "concepts, conceptos"),
+    "Procedures": ("procedure", "other", "procedures, procedimientos"),
+    "Lessons": (
+        *("lesson", "other"),
+        "lessons, lessons learned, errors and lessons, errors, lecciones",
+    ),
+    "Lore": ("lore", "other", "lore, ongoing lore"),
+    "Goals": ("goal", "other", "goals, metas"),
+    "Notes": ("note", "other", "notes, notas"),
 }
-# Headings of KenoBot's templates and documents, and their Spanish sisters.
-_ALSO_CALLED = {
-    "Facts": ("facts", "important facts", "compacted memories", "memory", "hechos", "datos"),
-    "Preferences": ("preferences", "user preferences", "learned preferences", "preferencias"),
-    "Profile": ("profile", "user profile", "perfil"),
-    "Relationships": ("relationships", "relaciones"),
-    "Projects": ("projects", "active projects", "project context", "proyectos"),
-    "Concepts": ("concepts", "conceptos"),
-    "Procedures": ("procedures", "procedimientos"),
-    "Lessons": ("lessons", "lessons learned", "errors and lessons", "errors", "lecciones"),
-    "Lore": ("lore", "ongoing lore"),
-    "Goals": ("goals", "metas"),
-    "Notes": ("notes", "notas"),
+HEADINGS = {name: (kind, category) for name, (kind, category, _names) in _SECTIONS.items()}
+_KNOWN_HEADINGS = {
+    heading: name for name, section in _SECTIONS.items() for heading in section[2].split(", ")
 }
-_KNOWN_HEADINGS = {called: name for name, several in _ALSO_CALLED.items() for called in several}
 _ABOUT = re.compile(r"(?:about|sobre|acerca de)\s+(\S.*)$", re.I)
 _PART = re.compile(r"(.+?)\s+—\s+(.+)$")
 _STAMPED = re.compile(r"(?:consolidated|compacted)\b.*?(\d{4}-\d{2}-\d{2})?\s*$", re.I)
@@ -117,72 +117,58 @@ def read(content: str, *, place: Place, kind: str = "fact") -> Iterator[FactItem
     start = escapes.find_end(lines, 0)
     if start:
         yield place.left("front matter", line=1, end=start)
-    section, piece, held = Section(kind), None, []
+    section, pieces, is_open = Section(kind), [], False
     for number, line in enumerate(lines[start:], start + 1):
-        heading = _HEADING.match(line)
-        if heading or not line.strip() or _RULE.match(line) or _COMMENT.match(line):
-            if piece:
-                held.append(piece)
-                piece = None
+        heading, is_rule = _HEADING.match(line), _RULE.match(line)
+        if heading or not line.strip() or is_rule or _COMMENT.match(line):
+            is_open = False
             if heading:
-                yield from _facts(held, section, place=place)
-                held, section = [], _section(heading, kind)
-            if reason := _ornament(heading, line):
+                yield from _facts(pieces, section, place=place)
+                pieces, section = [], _section(heading, kind)
+            if line.strip():
+                reason = "heading" if heading else "rule" if is_rule else "comment"
                 yield place.left(reason, line=number, text=line.strip())
             continue
         item = _ITEM.match(line)
         starts = item is not None and len(item[1].expandtabs(4)) < 2
-        if piece is None or starts or (item is not None and not piece.is_list):
-            if piece:
-                held.append(piece)
-            piece = _Piece(number, number, is_list=item is not None)
-        piece.add(number, (item[2] or "") if item else line.strip(), line.strip())
-    yield from _facts([*held, piece] if piece else held, section, place=place)
+        if not is_open or starts or (item is not None and not pieces[-1].is_list):
+            pieces.append(_Piece(number, number, is_list=item is not None))
+            is_open = True
+        pieces[-1].add(number, (item[2] or "") if item else line.strip(), line.strip())
+    yield from _facts(pieces, section, place=place)
 
 
 def _section(heading: re.Match, kind: str) -> Section:
-    # The title of a file says nothing about its facts unless it names somebody.
+    # The title of a file says nothing about its facts unless it names a person.
     if len(heading[1]) == 1 and not (heading[2] or "").lower().startswith(("about ", "sobre ")):
         return Section(kind)
     return parse_heading(heading[2] or "", kind=kind)
 
 
-def _ornament(heading: re.Match | None, line: str) -> str:
-    if heading:
-        return "heading"
-    if not line.strip():
-        return ""
-    return "rule" if _RULE.match(line) else "comment"
-
-
 def _facts(pieces: list[_Piece], section, *, place: Place) -> Iterator[FactItem | Left]:
     if section.whole and len(pieces) > 1:
-        pieces = [_joined(pieces)]
+        # The steps of a procedure belong together.
+        raw = [line for piece in pieces for line in piece.raw]
+        content = [" ".join(piece.raw) for piece in pieces]
+        pieces = [_Piece(pieces[0].start, pieces[-1].end, content, raw, is_list=False)]
     for piece in pieces:
         yield _fact(piece, section, place=place)
 
 
-def _joined(pieces: list[_Piece]) -> _Piece:
-    """Join a section into one piece: steps of a procedure belong together."""
-    raw = [line for piece in pieces for line in piece.raw]
-    content = [" ".join(piece.raw) for piece in pieces]
-    return _Piece(pieces[0].start, pieces[-1].end, content, raw, is_list=False)
-
-
 def _fact(piece: _Piece, section: Section, *, place: Place) -> FactItem | Left:
     line = ("; " if piece.is_list else " ").join(each for each in piece.words if each).strip()
-    said = escapes.unescape_item(_BOLD_LABEL.sub(r"\1", line))
+    fact = escapes.unescape_item(_BOLD_LABEL.sub(r"\1", line))
     quote = "\n".join(piece.raw)
-    if not said or is_placeholder(line):
+    if not fact or is_placeholder(line):
         return place.left("placeholder", line=piece.start, end=piece.end, text=quote)
     subject = section.subject
     if section.whole:
-        subject, said = "", f"{subject}: {said.replace('**', '')}"
+        subject, fact = "", f"{subject}: {fact.replace('**', '')}"
     return FactItem(
         **place[piece.start, piece.end],
         chat=place.chat,
         at=parse_time(section.day) if section.day else place.modified,
-        text=said,
+        text=fact,
         quote=quote,
         subject=subject,
         fact_kind=section.kind,

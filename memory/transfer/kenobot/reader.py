@@ -80,8 +80,8 @@ def is_kenobot(names: Iterable[str]) -> bool:
 
 def _classified(name: str, path: str) -> File:
     for what, pattern in _PATTERNS:
-        if found := pattern.fullmatch(path):
-            return File(name, what, found.groupdict().get("chat") or "")
+        if match := pattern.fullmatch(path):
+            return File(name, what, match.groupdict().get("chat") or "")
     return File(name, "unknown")
 
 
@@ -123,11 +123,8 @@ def read(tree: containers.Tree) -> Iterator[Found]:
     has_core = any(file.what == "core" for file in files)
     for file in sorted(files, key=lambda file: (_RANK.get(file.what, LAST), file.name)):
         place = Place(file.name, file.chat, tree.entries[file.name].modified)
-        if (
-            file.what.startswith("not:")
-            or file.what == "unknown"
-            or (file.what == "old identity" and has_core)
-        ):
+        is_left = file.what.startswith("not:") or file.what == "unknown"
+        if is_left or (file.what == "old identity" and has_core):
             yield place.left(file.what.removeprefix("not:"))
         elif file.chat and not CHAT_KEY.fullmatch(file.chat):
             yield place.left("chat key", text=file.chat)
@@ -150,8 +147,7 @@ def _read(tree: containers.Tree, file: File, place: Place) -> Iterator[Found]:
         yield place.left("empty file")
     elif file.what == "daily":
         day = daily_log.day_of(file.name)
-        found = daily_log.read(content, day=day, place=place) if day else [place.left("no day")]
-        yield from found
+        yield from daily_log.read(content, day=day, place=place) if day else [place.left("no day")]
     elif file.what == "facts" or file.what in _KINDS:
         yield from memory_md.read(content, place=place, kind=_KINDS.get(file.what, "fact"))
     else:
@@ -188,8 +184,8 @@ _READERS = {
 
 def _newest(notes: list[Found]) -> Iterator[Found]:
     """Keep the newest of a chat's working notes: KenoBot wrote both .json and .md."""
-    found = [note for note in notes if isinstance(note, WorkingItem)]
-    newest = max(found, key=lambda note: (note.at is not None, note.at), default=None)
+    items = [note for note in notes if isinstance(note, WorkingItem)]
+    newest = max(items, key=lambda note: (note.at is not None, note.at), default=None)
     for note in notes:
         if isinstance(note, WorkingItem) and note is not newest:
             yield Place(note.path).left("older copy", text=note.text)

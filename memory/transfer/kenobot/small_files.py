@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 
 from memory.identity import rules
@@ -26,29 +27,24 @@ def read_working_note(content: str, *, place: Place) -> WorkingItem | Left:
     """Read a working note; unknown keys become lines of its notes."""
     if not content.strip():
         return place.left("empty file")
-    try:
+    data: object = None
+    with suppress(Broken):
         data = loads(content)
-    except Broken:
-        return _working_item(place, notes=content.strip())
     if not isinstance(data, dict):
         return _working_item(place, notes=content.strip())
     if "bootstrapState" in data:
         return place.left("bootstrap state", text=text.short(content, 80))
     when = parse_time(next(filter(None, map(data.get, _UPDATED)), None))
     if isinstance(data.get("content"), str):
-        return _read_nested(data["content"], place=place, when=when)
+        # {"content", "updatedAt"}, where the content may be any of the shapes again.
+        note = read_working_note(data["content"], place=place)
+        return replace(note, at=when) if isinstance(note, WorkingItem) and when else note
     more = [f"{key}: {data[key]}" for key in data if key not in _WORKING_FIELDS and data[key]]
     notes = "\n".join([text_or_empty(data.get("notes")), *more]).strip()
     values = {"context": text_list(data.get("context")), "pending": text_list(data.get("pending"))}
     return _working_item(
         place, when=when, task=text_or_empty(data.get("task")).strip(), notes=notes, **values
     )
-
-
-def _read_nested(content: str, *, place: Place, when) -> WorkingItem | Left:
-    """Read {"content", "updatedAt"}, where the content may be any of the shapes again."""
-    found = read_working_note(content, place=place)
-    return replace(found, at=when) if isinstance(found, WorkingItem) and when else found
 
 
 def _working_item(place: Place, *, when=None, **values) -> WorkingItem | Left:
@@ -89,14 +85,9 @@ def _rule(data: dict, place: Place) -> RuleItem | Left:
         return place.left("bad row", text=str(error))
     if values is None:
         return place.left("empty rule")
-    return RuleItem(
-        slug=values["slug"],
-        instruction=values["instruction"],
-        category=values["category"],
-        examples=tuple(values["examples"]),
-        forbidden=tuple(values["forbidden"]),
-        **place.here,
-    )
+    fields = {name: values[name] for name in ("slug", "instruction", "category")}
+    fields |= {name: tuple(values[name]) for name in ("examples", "forbidden")}
+    return RuleItem(**place.here, **fields)
 
 
 def read_patterns(content: str, *, place: Place) -> Iterator[PatternItem | Left]:
@@ -166,6 +157,5 @@ def _preference(line: str, number: int, section: str, place: Place) -> Preferenc
     content = (item[1] if item else line).strip()
     if is_placeholder(content):
         return place.left("placeholder", line=number, text=line.strip())
-    said = escapes.unescape_item(content)
-    where = place[number, number]
-    return PreferenceItem(text=said, section=section, at=place.modified, **where)
+    values = {"text": escapes.unescape_item(content), "section": section, "at": place.modified}
+    return PreferenceItem(**place[number, number], **values)

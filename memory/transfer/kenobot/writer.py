@@ -3,7 +3,7 @@
 import json
 import zipfile
 from collections.abc import Iterable, Iterator
-from datetime import UTC
+from datetime import UTC, datetime
 from itertools import groupby
 from typing import BinaryIO
 
@@ -29,6 +29,7 @@ from memory.transfer.session import Progress
 
 CHUNK = 1000
 TITLE = "# KenoBot Memory\n"
+ORDER = ("chat_id", "subject", "kind", "category", "pk")
 
 
 def write(space: Space, file: BinaryIO, *, progress: Progress) -> dict:
@@ -60,8 +61,8 @@ def _files(space: Space) -> Iterator[tuple[str, str, Iterable[tuple[str, int]]]]
             yield f"memory/working/{key}.json", "working_notes", [(_working(note, key), 1)]
     yield "memory/procedural/patterns.json", "patterns", [_patterns(space)]
     yield from _identity(space)
-    said = Message.objects.filter(space=space).order_by("chat_id", "sent_at", "pk")
-    for key, messages in _by_chat(said, chats):
+    all_messages = Message.objects.filter(space=space).order_by("chat_id", "sent_at", "pk")
+    for key, messages in _by_chat(all_messages, chats):
         yield f"data/sessions/{key}.jsonl", "messages", map(_session_line, messages)
 
 
@@ -72,8 +73,7 @@ def _by_chat(rows: QuerySet, chats: dict[int, str]) -> Iterator[tuple[str, Itera
 
 def _facts(space: Space, chats: dict[int, str]) -> Iterator:
     live = Fact.objects.live().filter(space=space)
-    found = live.order_by("chat_id", "subject", "kind", "category", "pk")
-    for key, facts in _by_chat(found, chats):
+    for key, facts in _by_chat(live.order_by(*ORDER), chats):
         folder = f"memory/chats/{key}" if key else "memory"
         yield f"{folder}/MEMORY.md", "facts", _memory_md(facts)
 
@@ -90,9 +90,9 @@ def _memory_md(facts: Iterator[Fact]) -> Iterator[tuple[str, int]]:
 
 
 def _episodes(space: Space, chats: dict[int, str]) -> Iterator:
-    told = [Episode.Status.CLOSED, Episode.Status.ARCHIVED]
-    found = Episode.objects.filter(space=space, status__in=told).exclude(body="")
-    for key, episodes in _by_chat(found.order_by("chat_id", "started_at", "pk"), chats):
+    statuses = [Episode.Status.CLOSED, Episode.Status.ARCHIVED]
+    kept = Episode.objects.filter(space=space, status__in=statuses).exclude(body="")
+    for key, episodes in _by_chat(kept.order_by("chat_id", "started_at", "pk"), chats):
         folder = f"memory/chats/{key}" if key else "memory"
         for day, group in groupby(episodes, key=lambda each: _utc(each).date()):
             pieces = ((entry(each, key=key), 1) for each in group)
@@ -103,12 +103,12 @@ def entry(episode: Episode, *, key: str = "") -> str:
     """Return an episode as an entry of a daily log, with front matter if it has more fields."""
     body = escapes.escape_body(episode.body.strip("\n"))
     plain = "\n" not in body and not body.startswith("\\")
-    told = episode.tags or episode.participants or episode.feedback
-    if plain and not told and episode.title == summaries.title(episode.body):
+    has_more = episode.tags or episode.participants or episode.feedback
+    if plain and not has_more and episode.title == summaries.title(episode.body):
         return f"## {_utc(episode):%H:%M} — {escapes.escape_item(body)}\n\n"
     fields = {
-        "timestamp": _utc(episode).isoformat().replace("+00:00", "Z"),
-        "ended": episode.ended_at.astimezone(UTC).isoformat().replace("+00:00", "Z"),
+        "timestamp": _stamp(episode.started_at),
+        "ended": _stamp(episode.ended_at),
         "session": key,
         "participants": list(episode.participants),
         "tags": list(episode.tags),
@@ -118,25 +118,26 @@ def entry(episode: Episode, *, key: str = "") -> str:
     return frontmatter.render(fields, body) + "\n\n"
 
 
-def _utc(episode: Episode):
+def _utc(episode: Episode) -> datetime:
     return episode.started_at.astimezone(UTC)
 
 
+def _stamp(moment: datetime) -> str:
+    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
 def _working(note: WorkingNote, key: str) -> str:
-    made = {
-        "session": key,
-        "task": note.task,
-        "context": note.context,
-        "pending": note.pending,
-        "notes": note.notes,
-        "updated": note.updated_at.astimezone(UTC).isoformat().replace("+00:00", "Z"),
-    }
-    return json.dumps(made, ensure_ascii=False, indent=2) + "\n"
+    parts = {name: getattr(note, name) for name in ("task", "context", "pending", "notes")}
+    return _json({"session": key} | parts | {"updated": _stamp(note.updated_at)})
+
+
+def _json(data: object) -> str:
+    return json.dumps(data, ensure_ascii=False, indent=2) + "\n"
 
 
 def _patterns(space: Space) -> tuple[str, int]:
     live = Pattern.objects.filter(space=space, status=Pattern.Status.ACTIVE).order_by("pk")
-    made = [
+    patterns = [
         {
             "id": row.slug,
             "trigger": row.trigger,
@@ -144,11 +145,11 @@ def _patterns(space: Space) -> tuple[str, int]:
             "confidence": row.confidence,
             "usageCount": row.use_count,
             "learnedFrom": row.learned_from,
-            "createdAt": row.created_at.astimezone(UTC).isoformat().replace("+00:00", "Z"),
+            "createdAt": _stamp(row.created_at),
         }
         for row in live
     ]
-    return json.dumps({"patterns": made}, ensure_ascii=False, indent=2) + "\n", len(made)
+    return _json({"patterns": patterns}), len(patterns)
 
 
 def _identity(space: Space) -> Iterator:
@@ -160,9 +161,8 @@ def _identity(space: Space) -> Iterator:
     worded = Rule.objects.filter(space=space, status=Rule.Status.ACTIVE)
     held = [rule for rule in worded if rule.instruction or rule.forbidden]
     if held:
-        words = json.dumps(rules.as_json(held), ensure_ascii=False, indent=2) + "\n"
-        yield f"{folder}/rules.json", "rules", [(words, len(held))]
-    # That program talks to one person: what others wished for themselves stays behind.
+        yield f"{folder}/rules.json", "rules", [(_json(rules.as_json(held)), len(held))]
+    # KenoBot talks to one person: preferences that others have for themselves are left out.
     if liked := preferences.active(space, pairs=()):
         words = preferences.as_markdown(liked) + "\n"
         yield f"{folder}/preferences.md", "preferences", [(words, len(liked))]
