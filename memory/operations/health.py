@@ -54,7 +54,7 @@ NOTICE_LEVELS = {
     "DEGRADED": Notice.Level.WARNING,
     "UNHEALTHY": Notice.Level.ERROR,
 }
-# How long ago something may have happened that shows only now, such as a message without an answer.
+# How long ago something may have happened that shows only now, such as an unanswered message.
 WATCH_BACK = timedelta(minutes=5)
 
 
@@ -136,21 +136,21 @@ def overall_state(findings: list[Finding]) -> str:
 
 def provider(space: Space, now: datetime, measured: dict) -> Finding:
     name = measured["provider"]
+    state = breaker.state_of(measured["breaker_opened_at"], now=now)
     if not breaker.is_ready(name):
         text = _("The provider %(name)s has no key: nothing can answer.")
-        return Finding("provider", ERROR, text % {"name": name})
-    breaker_state = breaker.state_of(measured["breaker_opened_at"], now=now)
-    if breaker_state == "open":
+    elif state == "open":
         text = _("The provider %(name)s fails and is left alone for a while.")
-        return Finding("provider", ERROR, text % {"name": name})
-    if breaker_state == "half-open":
+    elif state == "half-open":
         text = _("The provider %(name)s failed and is about to be tried again.")
         return Finding("provider", WARNING, text % {"name": name})
-    return Finding("provider")
+    else:
+        return Finding("provider")
+    return Finding("provider", ERROR, text % {"name": name})
 
 
 def second_model(space: Space, now: datetime, measured: dict) -> Finding:
-    """The small model may fail without anybody noticing: heuristics step in."""
+    """Check the small model: when it fails nobody notices, because heuristics step in."""
     total, failed = measured["small_calls"], measured["small_calls_failed"]
     if total < 5 or failed <= total / 2:
         return Finding("second_model")
@@ -202,8 +202,8 @@ def deliveries(space: Space, now: datetime, measured: dict) -> Finding:
     replies = ngettext(
         "%(n)s reply could not be delivered.", "%(n)s replies could not be delivered.", failed
     )
-    told = [text % {"n": n} for text, n in ((jobs, dead), (replies, failed)) if n]
-    return Finding("deliveries", WARNING, " ".join(told))
+    sentences = [text % {"n": n} for text, n in ((jobs, dead), (replies, failed)) if n]
+    return Finding("deliveries", WARNING, " ".join(sentences))
 
 
 def costs(space: Space, now: datetime) -> Finding:
@@ -226,7 +226,7 @@ def size(space: Space, now: datetime) -> Finding:
 
 
 def last_backup(space: Space, now: datetime) -> Finding:
-    """Check that the daily backup was made; without one somebody should know that there is none."""
+    """Check that the daily backup was made."""
     age = backup.age(now=now)
     if settings.KENO_BACKUP_DAYS and (age is None or age > BACKUP_LATE):
         return Finding("backup", WARNING, _("There is no backup of the last two days."))
@@ -265,19 +265,10 @@ def resident_mb() -> int:
 
 
 # Checks that need only figures(), which come in one statement.
-JUDGES: list[Callable[[Space, datetime, dict], Finding]] = [
-    provider,
-    second_model,
-    worker,
-    queue,
-    unanswered,
-    deliveries,
-    walls,
-]
+JUDGES = (provider, second_model, worker, queue, unanswered, deliveries, walls)
 # Checks that make their own queries; other apps append theirs.
-CHECKS: list[Callable[[Space, datetime], Finding]] = [
-    *(costs, size, last_backup, failed_hooks, content_key),
-]
+CHECKS: list[Callable[[Space, datetime], Finding]] = []
+CHECKS += costs, size, last_backup, failed_hooks, content_key
 
 
 def settings_problems() -> list[str]:
@@ -285,8 +276,8 @@ def settings_problems() -> list[str]:
     needs = breaker.NEEDS.get(settings.PROVIDER)
     if not needs or breaker.is_ready(settings.PROVIDER):
         return []
-    told = {"provider": settings.PROVIDER, "name": needs[0]}
-    return [_("PROVIDER is %(provider)s but %(name)s is not set.") % told]
+    values = {"provider": settings.PROVIDER, "name": needs[0]}
+    return [_("PROVIDER is %(provider)s but %(name)s is not set.") % values]
 
 
 def memory_health(space: Space, *, now: datetime | None = None) -> dict:
@@ -299,20 +290,21 @@ def memory_health(space: Space, *, now: datetime | None = None) -> dict:
 def memory_figures(space: Space, *, now: datetime) -> dict:
     """Return the queries that memory_checks() needs, for totals()."""
     facts, *others = (rows.values("pk") for rows in screening.pending(space).values())
+    unread_since = now - timedelta(minutes=MAX_UNREAD_MINUTES)
+    answered = Message.objects.filter(space=space, role="user", handled_at__lt=unread_since)
+    unread = answered.filter(ingested_at=None).exclude(trace="import")
     return {
         "stale_notes": ("count", working.stale(space, now=now).values("pk")),
         "long_term_bytes": ("sum", live_sizes(space)),
         "quarantined": ("count", facts.union(*others, all=True)),
-        "waiting_messages": ("count", _unread_messages(space, now).values("pk")),
+        "waiting_messages": ("count", unread.values("pk")),
     }
 
 
 def memory_checks(space: Space, measured: dict) -> dict[str, Any]:
-    return {
-        "stale_notes": measured["stale_notes"],
+    names = ("stale_notes", "quarantined", "waiting_messages")
+    return {name: measured[name] for name in names} | {
         "long_term_kb": (measured["long_term_bytes"] or 0) // 1024,
-        "quarantined": measured["quarantined"],
-        "waiting_messages": measured["waiting_messages"],
         # The core cannot be empty: without one of its own a space has the shipped one.
         "identity": bool(rules.active(space)),
     }
@@ -320,9 +312,9 @@ def memory_checks(space: Space, measured: dict) -> dict[str, Any]:
 
 def judge_memory(checks: dict[str, Any]) -> list[Finding]:
     """Turn the checks into warnings and errors."""
-    errors = [] if checks["identity"] else [_("The identity is empty.")]
-    findings = [Finding("memory", ERROR, text) for text in errors]
-    findings += [Finding("memory", WARNING, text) for text in _memory_warnings(checks)]
+    findings = [Finding("memory", WARNING, text) for text in _memory_warnings(checks)]
+    if not checks["identity"]:
+        findings.insert(0, Finding("memory", ERROR, _("The identity is empty.")))
     return findings or [Finding("memory")]
 
 
@@ -339,31 +331,19 @@ def _memory_warnings(checks: dict) -> list[str]:
         warnings.append(_("%(n)s working notes are stale.") % {"n": checks["stale_notes"]})
     if checks["long_term_kb"] > MAX_LONG_TERM_KB:
         warnings.append(_("The live facts hold %(n)s KB of text.") % {"n": checks["long_term_kb"]})
-    if checks["quarantined"]:
-        warnings.append(
-            ngettext(
-                "%(n)s memory waits in quarantine.",
-                "%(n)s memories wait in quarantine.",
-                checks["quarantined"],
-            )
-            % {"n": checks["quarantined"]}
+    if n := checks["quarantined"]:
+        text = ngettext(
+            "%(n)s memory waits in quarantine.", "%(n)s memories wait in quarantine.", n
         )
-    if checks["waiting_messages"]:
-        warnings.append(
-            ngettext(
-                "%(n)s message has not been read for facts yet.",
-                "%(n)s messages have not been read for facts yet.",
-                checks["waiting_messages"],
-            )
-            % {"n": checks["waiting_messages"]}
+        warnings.append(text % {"n": n})
+    if n := checks["waiting_messages"]:
+        text = ngettext(
+            "%(n)s message has not been read for facts yet.",
+            "%(n)s messages have not been read for facts yet.",
+            n,
         )
+        warnings.append(text % {"n": n})
     return warnings
-
-
-def _unread_messages(space: Space, now: datetime) -> QuerySet[Message]:
-    old = now - timedelta(minutes=MAX_UNREAD_MINUTES)
-    answered = Message.objects.filter(space=space, role="user", handled_at__lt=old)
-    return answered.filter(ingested_at=None).exclude(trace="import")
 
 
 def watch(space: Space, *, now: datetime) -> Notice | None:
@@ -377,21 +357,21 @@ def watch(space: Space, *, now: datetime) -> Notice | None:
         key=f"health-{current}-{now:%Y%m%dT%H%M%S}",
         level=NOTICE_LEVELS[current],
         text=lambda: (
-            " ".join(one.text for one in check(space, now=now) if one.text)
+            " ".join(finding.text for finding in check(space, now=now) if finding.text)
             or _("Everything works again.")
         ),
     )
 
 
 def to_watch(*, now: datetime) -> QuerySet[Space]:
-    """Return the spaces whose health may have changed: few, however many there are.
+    """Return the spaces whose health may have changed, a few even of many.
 
-    Where something happened a moment ago, was said to be unwell, or all that share a trouble of the
-    installation; of the others, which only time can change, every minute a sixtieth.
+    These are all when the installation itself is unwell. Otherwise those in which something
+    happened a moment ago or whose last notice was bad, and each minute a sixtieth of the others.
     """
     since = now - WATCH_BACK
     health = Notice.objects.filter(kind="health").order_by("space", "-created_at", "-pk")
-    told = health.distinct("space").values_list("space", "level")
+    last_levels = health.distinct("space").values_list("space", "level")
     happened = [
         Chat.objects.filter(last_message_at__gt=since).values("space"),
         LlmCall.objects.filter(at__gt=since).values("space"),
@@ -400,17 +380,13 @@ def to_watch(*, now: datetime) -> QuerySet[Space]:
         Notice.objects.filter(created_at__gt=since).exclude(kind="health").values("space"),
     ]
     moved = {row["space"] for rows in happened for row in rows.distinct()}
-    unwell = {space for space, level in told if level != Notice.Level.INFO}
+    unwell = {space for space, level in last_levels if level != Notice.Level.INFO}
     spaces = Space.objects.order_by("pk")
-    if _is_installation_unwell(now=now):
+    is_late = jobs.oldest_waiting(now=now) > timedelta(seconds=MAX_WAITING_SECONDS)
+    if is_late or Breaker.objects.exclude(opened_at=None).exists():
         return spaces
     turn = Q(remainder=now.minute, archived_at=None)
     return spaces.annotate(remainder=F("pk") % 60).filter(turn | Q(pk__in=moved | unwell))
-
-
-def _is_installation_unwell(*, now: datetime) -> bool:
-    late = jobs.oldest_waiting(now=now) > timedelta(seconds=MAX_WAITING_SECONDS)
-    return late or Breaker.objects.exclude(opened_at=None).exists()
 
 
 def last_state(space: Space) -> str:

@@ -1,37 +1,18 @@
 """Reset a space's memory, tier by tier, as one undoable change; delete what is past its days."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import models, transaction
-from django.db.models import Exists, QuerySet
+from django.db import transaction
+from django.db.models import Exists, Q, QuerySet
 from django.utils import timezone
 
-from memory import working
+from memory import models, working
 from memory.history import actors, audit
 from memory.history import changes as history
 from memory.history.changes import ChangeResult
-from memory.models import (
-    Chat,
-    DeadLetter,
-    Episode,
-    Fact,
-    Identity,
-    LlmCall,
-    Message,
-    Notice,
-    OutboxItem,
-    Pattern,
-    Preference,
-    Recall,
-    RecallItem,
-    Rule,
-    Ruling,
-    Space,
-    WorkingNote,
-)
+from memory.models import Space
 from memory.models.prepared import prepared
 
 BATCH = 1000
@@ -39,68 +20,38 @@ BATCH = 1000
 
 @dataclass(frozen=True)
 class Tier:
-    """What a reset does to one kind of memory. `values` of None deletes for good."""
+    """What a reset does to one kind of memory. Without values the rows are deleted for good."""
 
-    rows: Callable[[Space], models.QuerySet]
-    values: Callable[[datetime], dict] | None
+    model: Any
+    where: Q
     effect: str
+    values: dict[str, Any] = field(default_factory=dict)
+    # Columns that say when.
+    dates: tuple[str, ...] = ("updated_at",)
+
+    def rows(self, space: Space) -> QuerySet:
+        return self.model.objects.filter(self.where, space=space)
 
 
-def _trashed(now: datetime) -> dict:
-    return {"status": "trashed", "trashed_at": now, "updated_at": now}
-
-
-def _discarded(now: datetime) -> dict:
-    gone = {"status": "discarded", "discarded_at": now, "discard_reason": "reset"}
-    return gone | {"updated_at": now}
-
-
+_ACTIVE, _NOT_TRASHED, _TRASHED = Q(status="active"), ~Q(status="trashed"), {"status": "trashed"}
+_TO_TRASH, _TRASH_DATES = "to the trash", ("trashed_at", "updated_at")
+_DISCARDED = {"status": "discarded", "discard_reason": "reset"}
+_ARCHIVED = {"status": "archived"}
 TIERS = {
-    "facts": Tier(
-        lambda s: Fact.objects.in_space(s).exclude(status="trashed"), _trashed, "to the trash"
-    ),
+    "facts": Tier(models.Fact, _NOT_TRASHED, _TO_TRASH, _TRASHED, _TRASH_DATES),
     "episodes": Tier(
-        lambda s: Episode.objects.filter(space=s).remembered(), _discarded, "to the trash"
+        *(models.Episode, ~Q(status="discarded"), _TO_TRASH, _DISCARDED),
+        dates=("discarded_at", "updated_at"),
     ),
-    "patterns": Tier(
-        lambda s: Pattern.objects.filter(space=s).exclude(status="trashed"),
-        _trashed,
-        "to the trash",
-    ),
-    "working": Tier(
-        lambda s: WorkingNote.objects.filter(space=s).exclude(**working.EMPTY),
-        lambda now: working.EMPTY | {"updated_at": now},
-        "emptied",
-    ),
-    "context": Tier(
-        lambda s: Chat.objects.filter(space=s).exclude(context=""),
-        lambda now: {"context": ""},
-        "emptied",
-    ),
-    "core": Tier(
-        lambda s: Identity.objects.filter(space=s).exclude(core=""),
-        lambda now: {"core": "", "updated_at": now},
-        "back to the shipped one",
-    ),
-    "rules": Tier(
-        lambda s: Rule.objects.filter(space=s, status="active"),
-        lambda now: {"status": "archived", "updated_at": now},
-        "archived; the shipped ones hold",
-    ),
-    "preferences": Tier(
-        lambda s: Preference.objects.filter(space=s, status="active"),
-        lambda now: {"status": "archived", "updated_at": now},
-        "archived",
-    ),
-    "rulings": Tier(
-        lambda s: Ruling.objects.filter(space=s, status="active"),
-        lambda now: {"status": "lifted"},
-        "lifted",
-    ),
-    "messages": Tier(lambda s: Message.objects.filter(space=s), None, "deleted for good"),
+    "patterns": Tier(models.Pattern, _NOT_TRASHED, _TO_TRASH, _TRASHED, _TRASH_DATES),
+    "working": Tier(models.WorkingNote, ~Q(**working.EMPTY), "emptied", working.EMPTY),
+    "context": Tier(models.Chat, ~Q(context=""), "emptied", {"context": ""}, ()),
+    "core": Tier(models.Identity, ~Q(core=""), "back to the shipped one", {"core": ""}),
+    "rules": Tier(models.Rule, _ACTIVE, "archived; the shipped ones hold", _ARCHIVED),
+    "preferences": Tier(models.Preference, _ACTIVE, "archived", _ARCHIVED),
+    "rulings": Tier(models.Ruling, _ACTIVE, "lifted", {"status": "lifted"}, ()),
+    "messages": Tier(models.Message, Q(), "deleted for good"),
 }
-
-
 GROUPS = {
     "memory": ["facts", "episodes", "patterns", "working", "context"],
     "identity": ["core", "rules", "preferences"],
@@ -127,14 +78,15 @@ def reset(space: Space, *, names: list[str], by: str, now: datetime | None = Non
     audit.record("memory.reset", actor=by, space=space, obj=space, **counts)
     with history.change(by=by, why="reset") as context:
         for name in counts:
-            rows, values = TIERS[name].rows(space), TIERS[name].values
-            rows.update(**values(now)) if values else rows.delete()
+            rows, tier = TIERS[name].rows(space), TIERS[name]
+            dates = dict.fromkeys(tier.dates, now)
+            rows.update(**tier.values, **dates) if tier.values else rows.delete()
     return ChangeResult(space, context.id, outcome="reset", count=sum(counts.values()))
 
 
 @dataclass(frozen=True)
 class Records:
-    """One kind of record: all that the space has, and those past their days, the oldest first."""
+    """One kind of record: all of the space, and those past their days, the oldest first."""
 
     name: str
     everything: QuerySet
@@ -145,9 +97,9 @@ def expired(space: Space, *, now: datetime) -> list[Records]:
     """Return the kinds that have records past their days, found in one query."""
     receipts = now - timedelta(days=space.options.receipt_days)
     logs = now - timedelta(days=space.options.log_days)
-    given: dict[str, Any] = {"space": space.pk, "receipts": receipts, "logs": logs}
-    has_old = next(iter(_have_old(**given)), ())
-    return [kind for kind, has in zip(_kinds(**given), has_old, strict=False) if has]
+    values: dict[str, Any] = {"space": space.pk, "receipts": receipts, "logs": logs}
+    has_old = next(iter(_have_old(**values)), ())
+    return [kind for kind, has in zip(_kinds(**values), has_old, strict=False) if has]
 
 
 @prepared(space="bigint", receipts="timestamptz", logs="timestamptz")
@@ -159,12 +111,12 @@ def _have_old(space, receipts, logs):
 
 def _kinds(space: Any, receipts: Any, logs: Any) -> list[Records]:
     kinds = (
-        ("receipts", Recall, {"at__lt": receipts}, "at"),
-        ("calls", LlmCall, {"at__lt": logs}, "at"),
+        ("receipts", models.Recall, {"at__lt": receipts}, "at"),
+        ("calls", models.LlmCall, {"at__lt": logs}, "at"),
         # What was not seen, sent or settled yet stays.
-        ("notices", Notice, {"seen_at__lt": logs}, "created_at"),
-        ("sent", OutboxItem, {"delivered_at__lt": logs}, "created_at"),
-        ("letters", DeadLetter, {"retried_at__lt": logs}, "at"),
+        ("notices", models.Notice, {"seen_at__lt": logs}, "created_at"),
+        ("sent", models.OutboxItem, {"delivered_at__lt": logs}, "created_at"),
+        ("letters", models.DeadLetter, {"retried_at__lt": logs}, "at"),
     )
     return [
         Records(name, model.objects.filter(space=space),
@@ -178,7 +130,7 @@ def delete(records: Records, *, most: int) -> int:
     ids = list(records.old.values_list("pk", flat=True)[:most])
     for start in range(0, len(ids), BATCH):
         some = ids[start : start + BATCH]
-        if records.everything.model is Recall:
-            RecallItem.objects.filter(recall__in=some)._raw_delete("default")
+        if records.everything.model is models.Recall:
+            models.RecallItem.objects.filter(recall__in=some)._raw_delete("default")
         records.everything.filter(pk__in=some).delete()
     return len(ids)
