@@ -29,9 +29,9 @@ from psycopg import sql
 
 from memory.models.encryption import Secret
 
-MANIFEST, FORMAT = "manifest.json", 1
+MANIFEST, MEMBER, FORMAT = "manifest.json", "tables/{}.copy", 1
 SUFFIX, SEALED_SUFFIX = ".kenobackup", ".kenobackup.sealed"
-# Sessions end with the home they belong to; the rest says which processes run right now.
+# Sessions belong to this installation; the rest says which processes run right now.
 LEFT_OUT = {"django_migrations", "django_session", "memory_heartbeat", "procrastinate_workers"}
 MAGIC, SALT_BYTES, CHUNK = b"KENOSEALED1\n", 16, 1024 * 1024
 Progress = Callable[[str, int, int], None]
@@ -46,7 +46,7 @@ GROUP BY c.relname"""
 POINTS_TO = """
 SELECT conrelid::regclass::text, confrelid::regclass::text FROM pg_constraint
 WHERE contype = 'f' AND NOT condeferrable AND conrelid <> confrelid"""
-# Rows come faster without these, and an index that is made at once is a better one.
+# Rows load faster without these, and an index that is built at once is a better one.
 PLAIN_INDEXES = """
 SELECT i.indexrelid::regclass::text, pg_get_indexdef(i.indexrelid)
 FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid
@@ -105,24 +105,24 @@ def restore(path: Path, *, passphrase: str = "") -> dict[str, Any]:
 
 
 def differences(manifest: dict[str, Any]) -> list[str]:
-    """Say which tables do not hold what the manifest says."""
-    found = []
+    """Return the tables that do not hold what the manifest says."""
+    different = []
     with connection.cursor() as cursor:
-        for name, was in manifest["tables"].items():
-            rows, digest = _copy_out(cursor, name, was["columns"], lambda data: None)
-            if (rows, digest) != (was["rows"], was["sha256"]):
-                found.append(f"{name}: {rows} rows where the backup has {was['rows']}")
-    return found
+        for name, table in manifest["tables"].items():
+            rows, digest = _copy_out(cursor, name, table["columns"], lambda data: None)
+            if (rows, digest) != (table["rows"], table["sha256"]):
+                different.append(f"{name}: {rows} rows where the backup has {table['rows']}")
+    return different
 
 
 def backups(folder: Path) -> list[Path]:
     """Return the backups in the folder, the newest first."""
-    found = [*folder.glob(f"keno-*{SUFFIX}"), *folder.glob(f"keno-*{SEALED_SUFFIX}")]
-    return sorted(found, key=lambda path: path.stat().st_mtime, reverse=True)
+    files = [*folder.glob(f"keno-*{SUFFIX}"), *folder.glob(f"keno-*{SEALED_SUFFIX}")]
+    return sorted(files, key=lambda path: path.stat().st_mtime, reverse=True)
 
 
 def age(*, now: datetime) -> timedelta | None:
-    """How old the newest backup is; None when there is none. Only a whole one has its name."""
+    """Return the age of the newest backup, or None. Only a complete one has such a name."""
     newest = next(iter(backups(Path(settings.KENO_BACKUPS))), None)
     return now - datetime.fromtimestamp(newest.stat().st_mtime, UTC) if newest else None
 
@@ -157,13 +157,13 @@ def _write_tables(
     tables: dict[str, Any] = {}
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        found = _tables(cursor)
-        for n, (name, columns) in enumerate(found.items(), 1):
-            with archive.open(_member(name), "w", force_zip64=True) as out:
+        columns_of = _tables(cursor)
+        for n, (name, columns) in enumerate(columns_of.items(), 1):
+            with archive.open(MEMBER.format(name), "w", force_zip64=True) as out:
                 rows, digest = _copy_out(cursor, name, columns, out.write)
             tables[name] = {"columns": columns, "rows": rows, "sha256": digest}
             if progress:
-                progress(name, n, len(found))
+                progress(name, n, len(columns_of))
         cursor.execute(SEQUENCES)
         sequences = {name: last for name, last in cursor.fetchall() if last is not None}
     return {
@@ -179,7 +179,7 @@ def _write_tables(
 def _tables(cursor: Any) -> dict[str, list[str]]:
     """Return the columns of each table, in an order in which they can be filled."""
     cursor.execute(TABLES)
-    columns = {name: list(found) for name, found in cursor.fetchall() if name not in LEFT_OUT}
+    columns = {name: list(names) for name, names in cursor.fetchall() if name not in LEFT_OUT}
     graph: dict[str, set[str]] = {name: set() for name in sorted(columns)}
     cursor.execute(POINTS_TO)
     for name, other in cursor.fetchall():
@@ -205,10 +205,6 @@ def _copy(name: str, columns: list[str], direction: str) -> sql.Composed:
     return sql.SQL("COPY {} ({}) " + direction).format(sql.Identifier(name), listed)
 
 
-def _member(name: str) -> str:
-    return f"tables/{name}.copy"
-
-
 def _applied(loader: MigrationLoader) -> set[tuple[str, str]]:
     """Return the migrations that made the tables, without those that others replaced."""
     return set(loader.applied_migrations) & set(loader.graph.nodes)
@@ -219,15 +215,12 @@ def _opened(path: Path, passphrase: str) -> Iterator[zipfile.ZipFile]:
     try:
         with path.open("rb") as file:
             is_sealed = file.read(len(MAGIC)) == MAGIC
-            file.seek(0)
             if is_sealed and not passphrase:
                 raise BackupError("This backup is sealed: give its passphrase.")
             with tempfile.TemporaryFile() as plain:
-                source: IO[bytes] = file
                 if is_sealed:
                     unseal(file, plain, passphrase)
-                    source = plain
-                with zipfile.ZipFile(source) as archive:
+                with zipfile.ZipFile(plain if is_sealed else file) as archive:
                     yield archive
     except FileNotFoundError:
         raise BackupError(f"There is no file {path}.") from None
@@ -247,13 +240,13 @@ def _manifest(archive: zipfile.ZipFile) -> dict[str, Any]:
 
 def _prepare_tables(manifest: dict[str, Any]) -> None:
     """Make the tables as they were when the backup was made, and see that they are empty."""
-    wanted = {(app, name) for app, name in manifest["migrations"]}
+    migrations = {(app, name) for app, name in manifest["migrations"]}
     executor = MigrationExecutor(connection)
-    if wanted - set(executor.loader.graph.nodes):
+    if migrations - set(executor.loader.graph.nodes):
         raise BackupError("This backup was made by a newer Keno: update this one first.")
     if not executor.loader.applied_migrations:
-        _make_tables(executor, wanted)
-    elif _applied(executor.loader) != wanted:
+        _make_tables(executor, migrations)
+    elif _applied(executor.loader) != migrations:
         raise BackupError(
             "This backup is of another version, and tables are here already: "
             "set KENO_HOME (or DATABASE_URL) to an empty place and restore there."
@@ -270,7 +263,7 @@ def _prepare_tables(manifest: dict[str, Any]) -> None:
 
 def _make_tables(executor: MigrationExecutor, migrations: set[tuple[str, str]]) -> None:
     if migrations.issuperset(executor.loader.graph.leaf_nodes()):
-        # Of this very version: all tables at once, where that can be done.
+        # The backup is of this very version: make all tables at once, where that can be done.
         call_command("migrate", verbosity=0, interactive=False)
         return
     nodes = executor.loader.graph.node_map
@@ -318,7 +311,7 @@ def without_indexes(cursor: Any, tables: list[str]) -> Iterator[None]:
 def _copy_in(cursor: Any, archive: zipfile.ZipFile, name: str, columns: list[str]) -> str:
     digest = hashlib.sha256()
     with (
-        archive.open(_member(name)) as member,
+        archive.open(MEMBER.format(name)) as member,
         cursor.copy(_copy(name, columns, "FROM STDIN")) as copied,
     ):
         while block := member.read(CHUNK):
@@ -330,8 +323,8 @@ def _copy_in(cursor: Any, archive: zipfile.ZipFile, name: str, columns: list[str
 class Sealer(io.RawIOBase):
     """Encrypts what is written to it, a block at a time, under a key made from a passphrase.
 
-    A block says by its number where it belongs and by a mark whether it is the last: blocks
-    that were left out, added or put elsewhere are found.
+    The number of a block and a mark on the last one are authenticated, so blocks that were left
+    out, added or moved are found.
     """
 
     def __init__(self, out: IO[bytes], passphrase: str):
@@ -362,7 +355,7 @@ class Sealer(io.RawIOBase):
 
 
 def unseal(file: IO[bytes], out: IO[bytes], passphrase: str) -> None:
-    """Decrypt what a Sealer wrote; BackupError when a letter of it or the passphrase is wrong."""
+    """Decrypt what a Sealer wrote; BackupError when a byte of it or the passphrase is wrong."""
     file.seek(len(MAGIC))
     cipher, number, ended = _cipher(passphrase, file.read(SALT_BYTES)), 0, False
     upcoming = file.read(4)

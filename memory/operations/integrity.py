@@ -52,7 +52,7 @@ CHECKS: dict[str, Check] = {}
 
 
 def check(function: Check) -> Check:
-    """Register a check under its name. Other apps add theirs when they are ready."""
+    """Register a check under its name; other apps add theirs."""
     CHECKS[function.__name__] = function
     return function
 
@@ -61,8 +61,8 @@ def run(*, now: datetime | None = None, only: list[str] = ()) -> Iterator[Fault]
     """Run the checks and yield every fault."""
     for name, function in CHECKS.items():
         if not only or name in only:
-            for found in function(now or timezone.now()):
-                yield Fault(name, *found)
+            for fault in function(now or timezone.now()):
+                yield Fault(name, *fault)
 
 
 def _faults(rows: models.QuerySet, problem: str) -> Iterator[Found]:
@@ -79,19 +79,19 @@ def walls(now: datetime) -> Iterator[Found]:
         (Mention, "fact__space", ["entity"]),
         (SilencedMessage, "fact__space", ["message"]),
     ]
-    in_spaces: list[Any] = [model for model in apps.get_models() if _has_space(model)]
+    in_spaces: list[Any] = [
+        model
+        for model in apps.get_models()
+        if any(f.name == "space" and f.related_model is Space for f in model._meta.fields)
+    ]
     for model in in_spaces:
-        columns = [one for one in model._meta.concrete_fields if one.related_model in in_spaces]
-        links.append((model, "space", [one.name for one in columns if one.db_constraint]))
+        columns = [f for f in model._meta.concrete_fields if f.related_model in in_spaces]
+        links.append((model, "space", [f.name for f in columns if f.db_constraint]))
     for model, space, names in links:
         for name in names:
             rows = model._base_manager.exclude(**{name: None})
             wrong = rows.exclude(**{f"{name}__space": F(space)})
             yield from _faults(wrong, f"its {name} is in another space")
-
-
-def _has_space(model: Any) -> bool:
-    return any(one.related_model is Space for one in model._meta.fields if one.name == "space")
 
 
 @check
@@ -109,9 +109,7 @@ def chats_apart(now: datetime) -> Iterator[Found]:
 def keys(now: datetime) -> Iterator[Found]:
     """A fact is found again by the key of its words."""
     for row in Fact.objects.only("text", "said_key").order_by("pk").iterator(2000):
-        if isinstance(row.text, Unreadable):
-            continue
-        if row.said_key != text.said_key(row.text):
+        if not isinstance(row.text, Unreadable) and row.said_key != text.said_key(row.text):
             yield "fact", row.pk, "its key does not belong to its text"
 
 
@@ -126,19 +124,16 @@ def encrypted(now: datetime) -> Iterator[Found]:
                 if isinstance(field, models.TextField):
                     own = models.Func(field.name, mark, function="starts_with")
                     own.output_field = models.BooleanField()
-                    others = (
-                        rows.annotate(is_own=own).filter(is_own=False).exclude(**{field.name: ""})
-                    )
+                    others = rows.annotate(is_own=own).filter(is_own=False)
                     problem = f"its {field.name} is not under the key of its space"
-                    yield from _faults(others, problem)
+                    yield from _faults(others.exclude(**{field.name: ""}), problem)
 
 
 @check
 def successors(now: datetime) -> Iterator[Found]:
     """Superseded means: by another fact, and not in a circle."""
     facts, gone = Fact.objects.all(), Fact.Status.SUPERSEDED
-    alone = facts.filter(status=gone, superseded_by=None)
-    yield from _faults(alone, "superseded by nothing")
+    yield from _faults(facts.filter(status=gone, superseded_by=None), "superseded by nothing")
     live = facts.live().exclude(superseded_by=None)
     yield from _faults(live, "active, though another took its place")
     links = dict(facts.exclude(superseded_by=None).values_list("pk", "superseded_by"))
@@ -165,23 +160,16 @@ def evidence(now: datetime) -> Iterator[Found]:
     """What a fact or habit rests on must still be there."""
     for model in (Fact, Pattern):
         rows = model.objects.exclude(evidence=[]).only("evidence", "space_id").order_by("pk")
-        for some in _batches(rows, 500):
+        last = 0
+        while batch := list(rows.filter(pk__gt=last)[:500]):
             for name, kind in (("message", Message), ("episode", Episode), ("fact", Fact)):
-                yield from _missing(model, name, kind, some)
-
-
-def _batches(rows: models.QuerySet, size: int) -> Iterator[list]:
-    last = 0
-    while some := list(rows.filter(pk__gt=last)[:size]):
-        yield some
-        last = some[-1].pk
+                yield from _missing(model, name, kind, batch)
+            last = batch[-1].pk
 
 
 def _missing(model: type, name: str, kind: type, rows: list) -> Iterator[Found]:
-    wanted = {pk for row in rows for pk in _ids(row.evidence, name)}
-    existing = (
-        set(kind.objects.filter(pk__in=wanted).values_list("pk", "space")) if wanted else set()
-    )
+    named = {pk for row in rows for pk in _ids(row.evidence, name)}
+    existing = set(kind.objects.filter(pk__in=named).values_list("pk", "space"))
     for row in rows:
         for pk in sorted(_ids(row.evidence, name)):
             if (pk, row.space_id) not in existing:
@@ -189,9 +177,8 @@ def _missing(model: type, name: str, kind: type, rows: list) -> Iterator[Found]:
 
 
 def _ids(items: object, name: str) -> set[int]:
-    if not isinstance(items, list):
-        return set()
-    ids = (item.get(name) for item in items if isinstance(item, dict))
+    entries = items if isinstance(items, list) else ()
+    ids = (entry.get(name) for entry in entries if isinstance(entry, dict))
     return {pk for pk in ids if isinstance(pk, int)}
 
 
@@ -200,12 +187,9 @@ def quotes(now: datetime) -> Iterator[Found]:
     """A quote is verbatim: its message contains it."""
     rows = Fact.objects.exclude(message=None).exclude(quote="").select_related("message")
     for row in rows.only("quote", "message__text").order_by("pk").iterator(1000):
-        if _flat(row.quote) not in _flat(row.message.text):
+        quote, whole = (" ".join(value.split()) for value in (row.quote, row.message.text))
+        if quote not in whole:
             yield "fact", row.pk, "its quote is not in its message"
-
-
-def _flat(value: str) -> str:
-    return " ".join(value.split())
 
 
 @check
@@ -213,8 +197,7 @@ def trash(now: datetime) -> Iterator[Found]:
     """Only what has a date leaves the trash."""
     undated = "in the trash without a date: it would lie there for ever"
     for model in (Fact, Pattern):
-        rows = model.objects.filter(status="trashed", trashed_at=None)
-        yield from _faults(rows, undated)
+        yield from _faults(model.objects.filter(status="trashed", trashed_at=None), undated)
     lost = Episode.objects.filter(status="discarded", discarded_at=None)
     yield from _faults(lost, undated)
     alive = Episode.objects.exclude(status="discarded").exclude(discarded_at=None)
@@ -225,8 +208,7 @@ def trash(now: datetime) -> Iterator[Found]:
 def open_episodes(now: datetime) -> Iterator[Found]:
     """An open episode is young, in a chat, and not yet consolidated."""
     opened = Episode.objects.filter(status="open")
-    old = opened.filter(ended_at__lt=now - LONG_OPEN)
-    yield from _faults(old, "open for days")
+    yield from _faults(opened.filter(ended_at__lt=now - LONG_OPEN), "open for days")
     odd = opened.filter(Q(chat=None) | ~Q(consolidated_at=None))
     yield from _faults(odd, "open without a chat, or already consolidated")
 
@@ -244,9 +226,9 @@ def summaries(now: datetime) -> Iterator[Found]:
 @check
 def rulings_in_force(now: datetime) -> Iterator[Found]:
     """A ruling to keep a fact needs the fact."""
-    kept = Ruling.objects.filter(kind="keep", status="active")
-    yield from _faults(kept.filter(fact=None), "keeps a fact that is gone")
-    lost = kept.filter(fact__status__in=["trashed", "archived"])
+    keeping = Ruling.objects.filter(kind="keep", status="active")
+    yield from _faults(keeping.filter(fact=None), "keeps a fact that is gone")
+    lost = keeping.filter(fact__status__in=["trashed", "archived"])
     yield from _faults(lost, "keeps a fact that was put away")
 
 
@@ -261,10 +243,8 @@ def spaces(now: datetime) -> Iterator[Found]:
 @check
 def keys_of_chats(now: datetime) -> Iterator[Found]:
     """A chat's key is its channel and its id."""
-    rows = Chat.objects.exclude(
-        key=models.functions.Concat("channel", models.Value("-"), "external_id")
-    )
-    yield from _faults(rows, "its key does not name its channel and id")
+    key = models.functions.Concat("channel", Value("-"), "external_id")
+    yield from _faults(Chat.objects.exclude(key=key), "its key does not name its channel and id")
 
 
 @check
@@ -276,10 +256,10 @@ def keepers(now: datetime) -> Iterator[Found]:
             " AND tgenabled <> 'D' AND (tgname LIKE 'pgtrigger_insert_insert_%'"
             " OR tgname LIKE 'pgtrigger_update_update_%') GROUP BY 1"
         )
-        kept = dict(cursor.fetchall())
+        triggers = dict(cursor.fetchall())
     for model in history.tracked_models():
         table = model._meta.db_table
-        if kept.get(table, 0) < 2:
+        if triggers.get(table, 0) < 2:
             yield "table", table, "its history is not kept: a trigger is missing or switched off"
 
 

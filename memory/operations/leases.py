@@ -1,7 +1,7 @@
-"""Leases: what only one process may do, as a row with its holder and until when.
+"""Leases: rows with a holder and an end, for what only one process may do.
 
 Unlike a lock of a session they hold behind any pooler. A holder renews its lease; when it dies,
-another takes it over as soon as it ends.
+another process takes the lease as soon as it ends.
 """
 
 import os
@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from django.db import DatabaseError, connection
 
-# With a look each second, whatever a dead process did is taken over within ten.
+# Other processes look each second, so they take over from a dead one within ten seconds.
 SECONDS = 8
-# Clocks of machines differ: without a time given it is that of the database which counts.
+# Clocks of machines differ, so without `now` the clock of the database counts.
 TAKE = """
 INSERT INTO memory_lease AS held (name, holder, until)
 VALUES (%(name)s, %(holder)s, coalesce(%(now)s, clock_timestamp()) + %(seconds)s * interval '1 s')
@@ -46,15 +46,14 @@ _mine: set[Held] = set()
 
 
 def offer(name: str) -> Held:
-    """The lease as this process would hold it; nobody else has the same holder."""
+    """Return the lease as this process would hold it, with a holder that no other has."""
     return Held(name, f"{socket.gethostname()[:60]}:{os.getpid()}:{secrets.token_hex(8)}")
 
 
 def take(lease: Held, *, now: datetime | None = None) -> bool:
     """Take the lease, or renew it; False when another holds it."""
-    given = {"name": lease.name, "holder": lease.holder, "now": now, "seconds": SECONDS}
     with connection.cursor() as cursor:
-        cursor.execute(TAKE, given)
+        cursor.execute(TAKE, lease._asdict() | {"now": now, "seconds": SECONDS})
         return cursor.rowcount == 1
 
 

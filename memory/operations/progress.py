@@ -1,4 +1,4 @@
-"""How far a job is, written beside its transaction, so that a page shows it meanwhile."""
+"""The progress of a job, written outside its transaction, so that a page can show it."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -12,7 +12,7 @@ Tell = Callable[..., None]
 
 @contextmanager
 def beside(row: models.Model, *, seconds: float) -> Iterator[Tell]:
-    """Yield what writes (done, total) to the row by a connection of its own, not too often."""
+    """Yield a function that writes (done, total) to the row over another connection."""
     other, last = connection.copy(), 0.0
     statement = f"UPDATE {row._meta.db_table} SET done = %s, total = %s WHERE id = %s"
 

@@ -11,7 +11,7 @@ from django.db import DEFAULT_DB_ALIAS, DatabaseError, InternalError, Operationa
 REPLICA = "replica"
 # What a replica cannot do, or not any more; the primary is asked then.
 REFUSALS = (InternalError, OperationalError)
-# Without somebody who sends to it a replica would show old days as if they were today.
+# A replica that receives nothing would show old days as if they were today.
 HAS_REPLAYED = """
 SELECT pg_last_wal_replay_lsn() >= %s::pg_lsn AND EXISTS (SELECT FROM pg_stat_wal_receiver)
 AND (pg_last_wal_receive_lsn() <= pg_last_wal_replay_lsn()
@@ -29,9 +29,9 @@ def is_there() -> bool:
 
 
 def position(*, on_disk: bool = False) -> str:
-    """Where the log of the primary ends now: all that was written before lies in front of it.
+    """Return where the log of the primary ends now; all that was written lies before it.
 
-    What is not on its disk yet is not sent either, and still somebody wrote it.
+    What is not on disk yet has not been sent to the replica either, though it was written.
     """
     with connections[DEFAULT_DB_ALIAS].cursor() as cursor:
         cursor.execute(f"SELECT pg_current_wal_{'flush' if on_disk else 'insert'}_lsn()::text")
@@ -39,7 +39,7 @@ def position(*, on_disk: bool = False) -> str:
 
 
 def has_replayed(written: str) -> bool:
-    """Whether the replica answers, follows its primary and has what was written until there."""
+    """Tell whether the replica answers, follows its primary and has all until this position."""
     try:
         with connections[REPLICA].cursor() as cursor:
             cursor.execute(HAS_REPLAYED, [written or "0/0", MOST_SECONDS])
@@ -51,7 +51,7 @@ def has_replayed(written: str) -> bool:
 
 @contextmanager
 def reading() -> Iterator[None]:
-    """Let every question of this thread go to the replica; a write raises one of REFUSALS."""
+    """Send every query of this thread to the replica; a write raises one of REFUSALS."""
     primary = connections[DEFAULT_DB_ALIAS]
     connections[DEFAULT_DB_ALIAS] = connections[REPLICA]
     try:
@@ -61,7 +61,7 @@ def reading() -> Iterator[None]:
 
 
 def lag() -> tuple[int, float] | None:
-    """Bytes and seconds that the replica is behind; None when it does not answer."""
+    """Return the bytes and seconds that the replica is behind; None if it does not answer."""
     try:
         with connections[REPLICA].cursor() as cursor:
             cursor.execute(BEHIND, [position(on_disk=True)])
@@ -69,5 +69,5 @@ def lag() -> tuple[int, float] | None:
     except DatabaseError:
         connections[REPLICA].close()
         return None
-    # A primary at rest sends nothing: then its replica is not late, however long that lasts.
+    # A primary at rest sends nothing, so its replica is not late.
     return int(size or 0), float(seconds or 0) if size else 0.0

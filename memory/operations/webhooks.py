@@ -14,7 +14,7 @@ from memory.models import Space, Webhook, WebhookDelivery, WebhookEvent
 from memory.spaces.connections import seal, unseal
 
 CALL = "bot.call_webhook"
-# So many events go in one call; an import of a year is told in a few hundred calls.
+# Events in one call; an import of a year becomes a few hundred calls.
 BATCH = 200
 KEEP = timedelta(days=14)
 
@@ -25,8 +25,8 @@ def subscribe(
 ) -> tuple[Webhook, str]:
     """Have the address called from now on; return the row and the secret that signs the calls."""
     secret = secrets.token_urlsafe(32)
-    given = {"url": url, "events": sorted(set(events)), "by": by}
-    webhook = Webhook.objects.create(space=space, secret=seal(secret), **given)
+    values = {"url": url, "events": sorted(set(events)), "by": by}
+    webhook = Webhook.objects.create(space=space, secret=seal(secret), **values)
     audit.record("webhook.created", actor=by, space=space, obj=webhook, ip=ip, events=events)
     return webhook, secret
 
@@ -39,39 +39,39 @@ def unsubscribe(webhook: Webhook, *, by: str, ip: str | None = None) -> None:
 
 
 def collect(*, now: datetime) -> int:
-    """Hand what has happened to the queue, in calls of some events each; how many calls."""
+    """Queue calls for the events that have happened; return how many."""
     waiting = WebhookEvent.objects.order_by("webhook").values_list("webhook", flat=True).distinct()
     return sum(_collect(number, now) for number in waiting)
 
 
 @transaction.atomic
 def _collect(number: int, now: datetime) -> int:
-    # Any number of workers look; whoever has the rows tells them.
+    # Any number of workers look; the one that locks the rows sends them.
     rows = WebhookEvent.objects.select_for_update(skip_locked=True).filter(webhook=number)
     batch = list(rows.order_by("pk")[:BATCH])
     if not batch:
         return 0
-    told = [
-        {"event": one.event, "action": one.action, "id": one.object_id, "at": one.at.isoformat()}
-        for one in batch
+    events = [
+        {"event": row.event, "action": row.action, "id": row.object_id, "at": row.at.isoformat()}
+        for row in batch
     ]
-    WebhookEvent.objects.filter(pk__in=[one.pk for one in batch]).delete()
-    call(WebhookDelivery.objects.create(webhook_id=number, told=told, created_at=now))
+    WebhookEvent.objects.filter(pk__in=[row.pk for row in batch]).delete()
+    call(WebhookDelivery.objects.create(webhook_id=number, told=events, created_at=now))
     return 1
 
 
 def send_test(webhook: Webhook) -> WebhookDelivery:
     """Call the address with an event that means nothing."""
     at = timezone.now().isoformat()
-    return _tell(webhook, [{"event": "test", "action": "created", "id": 0, "at": at}])
+    return _send(webhook, [{"event": "test", "action": "created", "id": 0, "at": at}])
 
 
 def replay(delivery: WebhookDelivery) -> WebhookDelivery:
-    """Tell the same again, as a call of its own."""
-    return _tell(delivery.webhook, delivery.told)
+    """Send the same events again, as a call of its own."""
+    return _send(delivery.webhook, delivery.told)
 
 
-def _tell(webhook: Webhook, events: list[dict]) -> WebhookDelivery:
+def _send(webhook: Webhook, events: list[dict]) -> WebhookDelivery:
     delivery = WebhookDelivery.objects.create(webhook=webhook, events=events)
     call(delivery)
     return delivery
@@ -89,7 +89,7 @@ def waiting(number: int) -> WebhookDelivery | None:
 
 
 def body(delivery: WebhookDelivery) -> dict[str, Any]:
-    """What is sent: numbers alone. The words are asked for with a token, which says who may see."""
+    """Return what is sent: ids alone. The words need a token, which says what it may read."""
     space = delivery.webhook.space.slug
     home = f"{settings.KENO_URL}/api/v1"
     return {"delivery": delivery.pk, "space": space, "api": home, "events": delivery.told}
