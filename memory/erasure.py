@@ -252,7 +252,7 @@ def _collect(sweep: Sweep) -> None:
     facts = list(Fact.objects.filter(space=sweep.space, pk__in=sweep.facts))
     sweep.words |= set(_wordings(facts))
     Fact.objects.filter(pk__in=sweep.facts).update(forgotten=True)  # names what they rest on
-    rested = _rested_on(facts)
+    rested = _source_messages(facts)
     sweep.words |= {code.lower() for wording in tuple(sweep.words) for code in codes(wording)}
     sweep.words -= {""}
     if sweep.own:
@@ -260,8 +260,8 @@ def _collect(sweep: Sweep) -> None:
     else:
         sweep.messages |= rested
         # The same was also said elsewhere, or is believed once more.
-        sweep.messages |= _holding(sweep, Message)
-        sweep.facts |= _holding(sweep, Fact)
+        sweep.messages |= _rows_holding(sweep, Message)
+        sweep.facts |= _rows_holding(sweep, Fact)
     replies = Message.objects.filter(space=sweep.space, reply_to__in=sweep.messages)
     sweep.messages |= _ids(replies.exclude(role=Message.Role.USER))
     gone = Message.objects.filter(space=sweep.space, pk__in=sweep.messages)
@@ -315,7 +315,7 @@ def _wordings(facts: list[Fact]) -> Iterator[str]:
         yield from (str(proof.get("quote", "")).lower() for proof in fact.evidence)
 
 
-def _rested_on(facts: list[Fact]) -> set[int]:
+def _source_messages(facts: list[Fact]) -> set[int]:
     """Return the messages under the facts; a reply that only saw a fact in its prompt stays."""
     by_pk = {fact.pk: fact for fact in facts}
     stems = {pk: text.stems(fact.text) - text.stems(fact.subject) for pk, fact in by_pk.items()}
@@ -334,7 +334,7 @@ def codes(sentence: str) -> list[str]:
     return [code.strip() for code in CODE.findall(DATE.sub(" ", sentence))]
 
 
-def _holding(sweep: Sweep, model: type[models.Model]) -> set[int]:
+def _rows_holding(sweep: Sweep, model: type[models.Model]) -> set[int]:
     """Return the rows whose text holds the words."""
     rows = model._default_manager.filter(space=sweep.space)
     if sweep.is_short:
@@ -377,7 +377,7 @@ def _redact_place(sweep: Sweep, place: Place) -> None:
     whole = _ids(rows.filter(on_messages)) if place.messages else set()
     if place.model == "sleep.Proposal":
         whole |= _expire_proposals(sweep, rows)
-    repeating = _repeating(sweep, rows, place)
+    repeating = _rows_repeating(sweep, rows, place)
     affected = rows
     if repeating is not None:
         affected = rows.filter(Q(pk__in=whole) | Q(pk__in=repeating.values("pk")))
@@ -403,7 +403,7 @@ def _write(sweep: Sweep, rows: models.QuerySet, place: Place, whole: Container[i
     return len(changed)
 
 
-def _repeating(sweep: Sweep, rows: models.QuerySet, place: Place) -> models.QuerySet | None:
+def _rows_repeating(sweep: Sweep, rows: models.QuerySet, place: Place) -> models.QuerySet | None:
     """Return the rows that hold a phrase or whose text is a part of one; None means all rows."""
     if not sweep.is_short:
         return None
@@ -448,7 +448,7 @@ def _redact(sweep: Sweep, row: Any, place: Place, *, whole: bool) -> bool:
         if isinstance(row._meta.get_field(name), ArrayField):
             now = [] if whole else [entry for entry in was or () if not sweep.repeats(entry)]
         else:
-            now = _redacted(sweep, was, whole=whole)
+            now = _redact_value(sweep, was, whole=whole)
         if now != was:
             # Names that are unique stay so.
             is_unique = name in ("slug", "key") and now == ERASED
@@ -457,22 +457,24 @@ def _redact(sweep: Sweep, row: Any, place: Place, *, whole: bool) -> bool:
     return has_changed
 
 
-def _redacted_text(sweep: Sweep, value: str) -> str:
+def _redact_text(sweep: Sweep, value: str) -> str:
     """Erase the sentences that repeat erased words; the whole text when none does by itself."""
     pieces = (ERASED if sweep.repeats(piece) else piece for piece in PIECES.split(value))
     redacted = "".join(pieces)
     return ERASED if sweep.repeats(redacted) else redacted
 
 
-def _redacted(sweep: Sweep, value: Any, *, whole: bool, name: str = "") -> Any:
+def _redact_value(sweep: Sweep, value: Any, *, whole: bool, name: str = "") -> Any:
     """Return a text or a JSON value without the erased words; `name` is the field it stands in."""
     if isinstance(value, dict):
-        return {key: _redacted(sweep, inner, whole=whole, name=key) for key, inner in value.items()}
+        return {
+            key: _redact_value(sweep, inner, whole=whole, name=key) for key, inner in value.items()
+        }
     if isinstance(value, list):
-        return [_redacted(sweep, inner, whole=whole, name=name) for inner in value]
+        return [_redact_value(sweep, inner, whole=whole, name=name) for inner in value]
     if not isinstance(value, str) or not value or name in CODES - ({"by"} if whole else set()):
         return value
-    return ERASED if whole else _redacted_text(sweep, value)
+    return ERASED if whole else _redact_text(sweep, value)
 
 
 def _describe_again(sweep: Sweep) -> None:
@@ -635,7 +637,7 @@ def _redact_history(sweep: Sweep, place: Place) -> None:
             rows = rows.filter(pgh_obj_id__in=tracked.values("pk"))
         if "space" in columns:
             rows = rows.filter(space=sweep.space.pk)
-        repeating = _repeating(sweep, rows, past)
+        repeating = _rows_repeating(sweep, rows, past)
         sweep.counts["history"] += _write(sweep, rows if repeating is None else repeating, past)
 
 

@@ -27,10 +27,10 @@ from memory.models import DeadLetter, GoldenQuestion, Space
 SILENT_SECONDS = 5
 # A job whose workers keep dying is the likely killer.
 MAX_DEATHS = 20
-# What a worker's death cut off goes before what only waits, except a command; not for ever: were
-# it the killer, nothing else would get its turn.
+# Rescued jobs go before waiting ones, except commands; not for ever: if such a job is what kills
+# the workers, nothing else would get its turn.
 RESCUED_PRIORITY, RESCUED_PRIORITY_ATTEMPTS = 9, 5
-# Before the name of who discarded a dead letter; without it, of who had it tried again.
+# Prefix of the name of who discarded a dead letter; the name alone says who retried it.
 DISCARDED = "discarded:"
 # The database went away, is full or is busy: not a fault of the job.
 OUTAGE_ERRORS = (
@@ -51,7 +51,7 @@ ORDER BY j.id
 """
 # The queue that every worker serves.
 ANYBODY = "default"
-# What the owner's executables may be called for; see memory/operations/hooks.py.
+# The events of the owner's executables; see memory/operations/hooks.py.
 HOOK, HOOK_PRIORITY = "memory.hook", -10
 GOLDEN = "memory.golden"
 HOOK_EVENTS = ("message-received", "reply-made", "night-done")
@@ -78,26 +78,23 @@ class Backoff(BaseRetryStrategy):
     def get_retry_decision(
         self, *, exception: BaseException, job: procrastinate_jobs.Job
     ) -> RetryDecision | None:
-        wait = self.wait(exception, attempt=job.attempts, chance=random.random())
-        return None if wait is None else RetryDecision(retry_in={"seconds": wait})
+        seconds = self.wait(exception, attempt=job.attempts, chance=random.random())
+        return None if seconds is None else RetryDecision(retry_in={"seconds": seconds})
 
     def wait(self, exception: BaseException, *, attempt: int, chance: float) -> int | None:
-        """Whole seconds to wait after this attempt (from 0), or None to give up."""
-        if getattr(exception, "permanent", False) or attempt + 1 >= self.attempts:
+        """Return whole seconds to wait after this attempt (from 0), or None to give up."""
+        is_last = getattr(exception, "permanent", False) or attempt + 1 >= self.attempts
+        if is_last or not isinstance(exception, self.only):
             return None
-        if not isinstance(exception, self.only):
-            return None
-        first = (
-            min(self.first, OUTAGE_FIRST_SECONDS)
-            if isinstance(exception, OUTAGE_ERRORS)
-            else self.first
-        )
+        first = self.first
+        if isinstance(exception, OUTAGE_ERRORS):
+            first = min(first, OUTAGE_FIRST_SECONDS)
         backoff = min(first * 2 ** min(attempt, 30), self.longest) * (0.75 + chance / 2)
         return round(max(backoff, getattr(exception, "retry_after", None) or 0))
 
 
-# For jobs that come again by themselves or that a person must look at when they fail: they too
-# are not given up because the database went away while they ran.
+# For jobs that come again by themselves or that a person looks at when they fail: retry them only
+# after an outage of the database.
 AFTER_OUTAGE = Backoff(first=OUTAGE_FIRST_SECONDS, longest=60, attempts=12, only=OUTAGE_ERRORS)
 
 
@@ -144,8 +141,8 @@ def call_hooks(event: str, *, object_id: int, space_id: int) -> None:
 
 def ask_golden(space_id: int, why: str) -> None:
     """Have the golden questions of the space asked again, where there are any."""
-    asked = GoldenQuestion.objects.filter(space=space_id, status=GoldenQuestion.Status.ACTIVE)
-    if asked.exists():
+    active = GoldenQuestion.objects.filter(space=space_id, status=GoldenQuestion.Status.ACTIVE)
+    if active.exists():
         enqueue(GOLDEN, once=f"golden-{space_id}", space_id=space_id, why=why)
 
 
@@ -171,7 +168,7 @@ def requeue(job_ids: Iterable[int]) -> int:
 @transaction.atomic
 def _requeue(job_id: int) -> bool:
     with connection.cursor() as cursor:
-        # Guarded by the status and the skipped lock: of two rescuers one wins.
+        # The status and the skipped lock guard it: of two rescuers one wins.
         cursor.execute(
             """
             SELECT attempts, task_name, queueing_lock IS NOT NULL AND EXISTS (
@@ -186,7 +183,9 @@ def _requeue(job_id: int) -> bool:
         if row is None:
             return False
         attempts, task, has_twin = row
-        is_killer = attempts >= _max_deaths(task)
+        # Attempts count failures and deaths alike, so a job that may fail often may die as often.
+        strategy = getattr(app.tasks.get(task), "retry_strategy", None)
+        is_killer = attempts >= max(MAX_DEATHS, getattr(strategy, "attempts", 0))
         if is_killer:
             job = ProcrastinateJob.objects.get(pk=job_id).procrastinate_job
             record_dead_letter(job, error="Its workers died again and again.")
@@ -210,29 +209,13 @@ def _requeue(job_id: int) -> bool:
     return True
 
 
-def _max_deaths(task: str) -> int:
-    """Attempts count failures and deaths alike: a job that may fail often needs a higher limit."""
-    strategy = getattr(app.tasks.get(task), "retry_strategy", None)
-    return max(MAX_DEATHS, getattr(strategy, "attempts", 0))
-
-
 def record_dead_letter(job: procrastinate_jobs.Job, *, error: str) -> DeadLetter:
     """Store why the job was given up, for the dashboard."""
-    space = Space.objects.filter(pk=job.task_kwargs.get("space_id")).first()
-    letter, _ = DeadLetter.objects.update_or_create(
-        job_id=job.id,
-        defaults={
-            "space": space,
-            "task": job.task_name,
-            "args": job.task_kwargs,
-            "error": error[:300],
-            "attempts": job.attempts + 1,
-            "at": timezone.now(),
-            "retried_at": None,
-            "retried_by": "",
-        },
-    )
-    return letter
+    values: dict[str, Any] = {"task": job.task_name, "args": job.task_kwargs, "error": error[:300]}
+    values |= {"attempts": job.attempts + 1, "at": timezone.now()}
+    values |= {"retried_at": None, "retried_by": ""}
+    values["space"] = Space.objects.filter(pk=job.task_kwargs.get("space_id")).first()
+    return DeadLetter.objects.update_or_create(job_id=job.id, defaults=values)[0]
 
 
 def dead_letters(space: Space | None = None):
@@ -332,9 +315,7 @@ class RateLimit:
         while times and times[0] <= now - HOUR:
             times.popleft()
         minute = sum(at > now - MINUTE for at in times)
-        if (self.per_minute and minute >= self.per_minute) or (
-            self.per_hour and len(times) >= self.per_hour
-        ):
+        if (self.per_minute and minute >= self.per_minute) or 0 < self.per_hour <= len(times):
             return False
         times.append(now)
         return True

@@ -1,4 +1,4 @@
-"""Notices: what the owner must see, told once."""
+"""Notices: what the owner must see, written once."""
 
 from collections.abc import Callable
 from datetime import datetime

@@ -146,15 +146,15 @@ class Options:
 
 def gate(options: Options, *paths: str) -> str:
     """Return the strictest gate of these ways into memory; one that has none is believed."""
-    found = [getattr(options, f"gate_{path}", BELIEVE) for path in paths]
-    return max(found, key=GATES.index)
+    gates = [getattr(options, f"gate_{path}", BELIEVE) for path in paths]
+    return max(gates, key=GATES.index)
 
 
 def read(stored: dict) -> Options:
     """Return stored values where they are valid, defaults elsewhere; never fails on odd data."""
     options, values = _options_by_name(), {}
     for source in (settings.OPTION_DEFAULTS, stored):
-        # Few of them are stored, and a turn asks often.
+        # Only a few are stored, and a turn reads them often.
         values |= {
             name: RENAMED_VALUES.get(name, {}).get(value, value)
             for name, value in source.items()
@@ -173,7 +173,8 @@ def validation_error(name: str, value: object) -> str:
     options = _options_by_name()
     if name not in options:
         return f"There is no setting called {name}."
-    if name.endswith("_provider") and not _on_the_list(value):
+    allowed = {model.partition("/")[0] for model in settings.KENO_MODELS}
+    if name.endswith("_provider") and allowed and value not in {"auto", "offline", *allowed}:
         return f"{name} must be one that this installation allows (KENO_MODELS)."
     if _fits(options[name], {name: value}):
         return ""
@@ -185,11 +186,6 @@ def validation_error(name: str, value: object) -> str:
     if isinstance(options[name].default, bool):
         return f"{name} must be on or off."
     return f"{name} must be a number from {meta['low']} to {meta['high']}."
-
-
-def _on_the_list(provider: object) -> bool:
-    listed = {one.partition("/")[0] for one in settings.KENO_MODELS}
-    return not listed or provider in {"auto", "offline", *listed}
 
 
 def _fits(option: Field, stored: dict) -> bool:

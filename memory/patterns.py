@@ -15,13 +15,8 @@ from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
 from memory import rulings
-from memory.guards.screening import (
-    ORDERS,
-    RELEASED,
-    describe_reasons,
-    screen,
-    still_suspicious,
-)
+from memory.guards import screening
+from memory.guards.screening import ORDERS, screen
 from memory.history import actors, rows
 from memory.history import changes as history
 from memory.history.changes import ChangeResult
@@ -91,7 +86,9 @@ def learn(
         named = slugify(pattern.trigger, allow_unicode=True)[:70].strip("-")
         _insert(pattern, slug or named or "pattern")
         if pattern.status == Status.QUARANTINED:
-            return ChangeResult(pattern, context.id, "quarantined", describe_reasons(pattern.flags))
+            return ChangeResult(
+                pattern, context.id, "quarantined", screening.describe_reasons(pattern.flags)
+            )
         return ChangeResult(pattern, context.id, outcome="new")
 
 
@@ -121,9 +118,9 @@ def coverage(trigger: str, message: str) -> tuple[list[str], int]:
     words = [word for word in SEPARATORS.split(trigger) if word]
     # Words of one or two letters say little, unless the trigger has no others.
     words = list(dict.fromkeys([w for w in words if len(w) > 2] or words))
-    spoken = {word: " ".join(_words(word)) for word in words}
-    counted = [word for word in words if spoken[word]]
-    return [word for word in counted if f" {spoken[word]} " in message], len(counted)
+    folded = {word: " ".join(_words(word)) for word in words}
+    counted = [word for word in words if folded[word]]
+    return [word for word in counted if f" {folded[word]} " in message], len(counted)
 
 
 def reinforce(patterns: list[Pattern], *, now: datetime | None = None) -> None:
@@ -168,9 +165,9 @@ def unlearn_many(space: Space, pks: list[int], *, by: str, now: datetime | None 
     actors.require_person(by)
     # In one order, so that two people who pick the same rows wait for each other.
     locked = Pattern.objects.select_for_update().filter(space=space, pk__in=pks).order_by("pk")
-    held = [pattern.pk for pattern in locked if pattern.status != Status.ARCHIVED]
+    active = [pattern.pk for pattern in locked if pattern.status != Status.ARCHIVED]
     with history.change(by=by, why="unlearn"):
-        return Pattern.objects.filter(pk__in=held).update(
+        return Pattern.objects.filter(pk__in=active).update(
             status=Status.ARCHIVED, updated_at=now or timezone.now()
         )
 
@@ -184,7 +181,7 @@ def discard(pattern: Pattern, *, by: str, now: datetime | None = None) -> Change
 def restore(pattern: Pattern, *, by: str, now: datetime | None = None) -> ChangeResult:
     """Make it active again; a habit that waited for a person goes back to quarantine."""
     rows.lock(pattern)
-    waits = still_suspicious(pattern.flags) and not pattern.sticky
+    waits = screening.still_suspicious(pattern.flags) and not pattern.sticky
     values = {"status": Status.QUARANTINED if waits else Status.ACTIVE, "trashed_at": None}
     if _live(pattern.space, pattern.slug).exclude(pk=pattern.pk).exists():
         values["slug"] = _free(pattern.space, pattern.slug)
@@ -196,7 +193,7 @@ def release(pattern: Pattern, *, by: str, now: datetime | None = None) -> Change
     actors.require_person(by)
     with transaction.atomic(), history.change(by=by, why="release"):
         rows.change_unless_refused(
-            pattern, by=by, why="release", now=now, flags=[*pattern.flags, RELEASED]
+            pattern, by=by, why="release", now=now, flags=[*pattern.flags, screening.RELEASED]
         )
         return restore(pattern, by=by, now=now)
 
@@ -259,15 +256,12 @@ def _strengthen_existing(
 ) -> ChangeResult:
     values, outcome = {}, "again"
     if not existing.sticky:
-        values = {
-            "confidence": max(existing.confidence, pattern.confidence),
-            "sticky": pattern.sticky,
-        }
+        values["confidence"] = max(existing.confidence, pattern.confidence)
+        values["sticky"] = pattern.sticky
     if existing.status != Status.ACTIVE:
         if not pattern.sticky:  # only a person brings a put away or quarantined habit back
-            return ChangeResult(
-                existing, outcome="refused", reason=_("This habit was archived before.")
-            )
+            reason = _("This habit was archived before.")
+            return ChangeResult(existing, outcome="refused", reason=reason)
         outcome = "restored"
         values |= {"status": Status.ACTIVE, "trashed_at": None}
     for name, value in values.items():

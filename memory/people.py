@@ -1,7 +1,7 @@
 """People and things that facts speak of: found when a fact is written, merged only by a person.
 
-A name means somebody in one chat, or in what the whole space knows; the same name in two chats may
-be two people, so that it is asked. Only an account of a channel is the same person everywhere.
+A name stands for one person within a chat, or within what the whole space knows. The same name in
+two chats may be two people, so Keno asks. Only an account of a channel is one person everywhere.
 """
 
 import re
@@ -29,12 +29,12 @@ from memory.text import normalise as text
 from memory.text.kinship import NOBODY, ONLY_ONE, PETS, Relative, relatives_in, ways_to
 
 Kind, Role = Entity.Kind, Mention.Role
-# Whose name may be somebody else's in another chat.
+# Kinds whose name may mean another one in another chat.
 SOMEBODY = (Kind.PERSON, Kind.PET)
 MOST_WORDS, MAX_ALIASES, MAX_COMPARED = 4, 40, 5000
-# What was believed once is somebody's too; what waits in quarantine is nobody's.
+# Former facts are linked too; facts in quarantine are not.
 LINKED = (Fact.Status.ACTIVE, Fact.Status.SUPERSEDED, Fact.Status.ARCHIVED)
-# Every fact that is remembered writes its own: bulk_create makes its SQL anew each time.
+# Every new fact writes its own mentions, and bulk_create would build its SQL each time.
 MENTION = """
 INSERT INTO memory_mention (fact_id, role, entity_id)
 SELECT %s, role, entity FROM unnest(%s::varchar[], %s::bigint[]) AS found (role, entity)
@@ -49,7 +49,7 @@ _ORGANISATIONS = frozenset(
 )
 
 
-# What only a thing does, right behind its name; "the port of Caddy" names one too.
+# What only a thing does, right after its name; "the port of Caddy" names a thing, too.
 _DOES = (
     r"(?:(?:also|always|now|\w+ly|ya|siempre|también) )?(?:renews?|renueva|reboots?|reinicia|boots"
     r"|sits (?:in front|behind)$|listens on|escucha en|runs on|corre en|crashe[sd]|compiles"
@@ -59,7 +59,7 @@ _PARTS = r"(?:port|version|url|password|server|license|puerto|versión|servidor|
 
 
 class CannotMerge(ValueError):
-    """Two people of one space can be merged, and nobody with themselves."""
+    """Only two different people of one space can be merged."""
 
     def __str__(self):
         return _("Choose somebody else of this space.")
@@ -67,26 +67,26 @@ class CannotMerge(ValueError):
 
 @dataclass(frozen=True)
 class _Scope:
-    """Where a name was said: in one chat, or in what the whole space knows."""
+    """Where a name stands: in one chat, or in what the whole space knows."""
 
     space: Space
     chat: Chat | None
-    # Whom the words of one fact call somebody's: asked for once.
+    # The relatives that one fact names, each looked up once.
     relatives: dict[Relative, Entity | None] = field(default_factory=dict)
 
     def named(self, *names: str) -> list[Entity]:
-        """Who may be meant by these names here; those of the chat itself before others."""
+        """Return who these names may mean here; people of the chat itself come first."""
         chat = self.chat.pk if self.chat else None
         keys = [key_of(name) for name in names]
-        found = _named_in(space=self.space.pk, chat=chat, keys=keys)
-        fitting = [row for row in found if self._fits(row)]
+        rows = _named_in(space=self.space.pk, chat=chat, keys=keys)
+        fitting = [row for row in rows if self._fits(row)]
         own = [row for row in fitting if self.chat and row.chat_id == self.chat.pk]
         return [*own, *(row for row in fitting if row not in own)]
 
     def find_or_make(self, name: str, **fields: Any) -> Entity | None:
-        """Return whom the name means; None when it may be several."""
-        found = self.named(name)
-        here = [row for row in found if self.chat and row.chat_id == self.chat.pk] or found
+        """Return the entity of this name, made if it is new; None when it may mean several."""
+        named = self.named(name)
+        here = [row for row in named if self.chat and row.chat_id == self.chat.pk] or named
         if len({root(row).pk for row in here}) > 1:
             return None
         return here[0] if here else self.make(name, **fields)
@@ -98,9 +98,9 @@ class _Scope:
     def _fits(self, row: Entity) -> bool:
         if self.chat is None or row.chat_id == self.chat.pk or row.kind not in SOMEBODY:
             return True
-        # Somebody of another chat is meant only where they speak, too.
+        # A person of another chat is meant only where they speak, too.
         mark = f"{self.chat.channel}:"
-        ids = [one.removeprefix(mark) for one in row.accounts if one.startswith(mark)]
+        ids = [name.removeprefix(mark) for name in row.accounts if name.startswith(mark)]
         return bool(ids and _said_something(chat=self.chat.pk, authors=ids))
 
 
@@ -134,25 +134,25 @@ def facts_of(ids: Iterable[int], *roles: str) -> FactQuerySet:
 
 
 def relatives(start: Iterable[Entity], path: Sequence[str], *, chat: Chat | None) -> list[Entity]:
-    """Return who is meant by a path of kin, as ("sister", "husband"), from these on; by name."""
+    """Follow a path of kin, as ("sister", "husband"); return the people at its end with names."""
     here = list(start)
     for relation in path:
         ways = (_step_on(here, way, chat) for way in ways_to(relation))
-        here = next((found for found in ways if found), [])
-    return [one for one in here if not one.is_unnamed]
+        here = next(filter(None, ways), [])
+    return [entity for entity in here if not entity.is_unnamed]
 
 
 def _step_on(here: list[Entity], way: Sequence[Sequence[str]], chat: Chat | None) -> list[Entity]:
     for relations in way:
-        owners = {pk for one in here for pk in group(one)}
+        owners = {pk for entity in here for pk in group(entity)}
         known = Entity.objects.whole().in_scope(chat) if chat else Entity.objects.whole()
         here = list(known.filter(owner__in=owners, relation__in=relations).order_by("pk"))
     return here
 
 
 def known_as(space: Space, chat: Chat | None, name: str) -> list[Entity]:
-    """Return whom a name means here, without making anybody."""
-    return [root(one) for one in _Scope(space, chat).named(name)] if name else []
+    """Return who a name means here, without creating an entity."""
+    return [root(entity) for entity in _Scope(space, chat).named(name)] if name else []
 
 
 def speaker(message: Message) -> Entity | None:
@@ -166,7 +166,7 @@ def speaker(message: Message) -> Entity | None:
     if not rows:
         return _Scope(message.space, None).make(message.author, accounts=accounts)
     known = rows[0]
-    new = [one for one in accounts if one not in known.accounts]
+    new = [account for account in accounts if account not in known.accounts]
     if new and len(rows) == 1:
         _change(known, accounts=[*known.accounts, *new])
     if key_of(message.author) not in known.keys and len(known.aliases) < MAX_ALIASES:
@@ -182,30 +182,32 @@ def _with_accounts(space, accounts):
 
 
 def link(fact: Fact, *, is_new: bool = False) -> None:
-    """Point the fact to who said it, whom it is about and who else is named."""
+    """Point the fact to who said it, who it is about and who else is named."""
     scope = _Scope(fact.space, fact.chat)
-    said = _speaker_of_fact(fact)
-    about = _about(fact, scope, said)
-    named = [row for row in _named(fact, scope, said) if about is None or root(row) != root(about)]
-    found = [(Role.ABOUT, about), *((Role.NAMED, row) for row in named)]
-    found += [(Role.SPEAKER, said)] if said else []
+    author = _speaker_of_fact(fact)
+    about = _find_subject(fact, scope, author)
+    named = [
+        row for row in _find_named(fact, scope, author) if about is None or root(row) != root(about)
+    ]
+    mentions = [(Role.ABOUT, about), *((Role.NAMED, row) for row in named)]
+    mentions += [(Role.SPEAKER, author)] if author else []
     if not is_new:
         Mention.objects.filter(fact=fact).delete()
-    rows = sorted({(role, row and row.pk) for role, row in found}, key=str)
+    rows = sorted({(role, row and row.pk) for role, row in mentions}, key=str)
     roles, pks = [str(role) for role, _pk in rows], [pk for _role, pk in rows]
     with connection.cursor() as cursor:
         cursor.execute(MENTION, [fact.pk, roles, pks])
 
 
 def unfilled() -> QuerySet[Space]:
-    """Return the spaces with facts that nothing linked, or with people nobody looked for yet."""
+    """Return the spaces with unlinked facts, or whose speakers have not been looked for yet."""
     loose = Fact.objects.filter(status__in=LINKED, mentions=None).values("space")
     unknown = Q(entities=None) & Q(Exists(Message.objects.filter(space=OuterRef("pk"))))
     return Space.objects.filter(Q(pk__in=loose) | unknown)
 
 
 def fill(space: Space, *, limit: int = 2000) -> int:
-    """Link the facts that nothing linked: of an import, from before an upgrade, after an undo."""
+    """Link the unlinked facts: of an import, from before an upgrade, after an undo."""
     if not Entity.objects.filter(space=space).exists():
         find_speakers(space)
     rows = Fact.objects.filter(space=space, status__in=LINKED, mentions=None)
@@ -218,7 +220,7 @@ def fill(space: Space, *, limit: int = 2000) -> int:
 
 
 def forget_unseen(ids: Iterable[int]) -> None:
-    """Delete, with their history, those of whom nothing is left. For purge and erase only."""
+    """Delete entities that nothing mentions any more, with history. For purge and erase only."""
     alone = {"mentions": None, "relatives": None, "merged": None, "accounts": [], "sticky": False}
     for entity in Entity.objects.filter(pk__in=list(ids), **alone):
         history.erase(entity)
@@ -226,9 +228,9 @@ def forget_unseen(ids: Iterable[int]) -> None:
 
 
 def find_speakers(space: Space) -> None:
-    """Find everybody who said something, also where nothing was learned from it."""
+    """Make an entity of everyone who wrote a message, even if nothing was learned from it."""
     people = Message.objects.filter(space=space, role=Message.Role.USER).exclude(author="")
-    # Without an account a name is somebody of one chat.
+    # Without an account a name is a person of one chat.
     latest = people.exclude(author_id="").values("chat__channel", "author_id")
     unnamed = people.filter(author_id="").values("chat", "author")
     ids = [row["last"] for some in (latest, unnamed) for row in some.annotate(last=Max("pk"))]
@@ -238,7 +240,7 @@ def find_speakers(space: Space) -> None:
 
 @transaction.atomic
 def merge(entity: Entity, *, into: Entity, by: str, now: datetime | None = None) -> ChangeResult:
-    """Make two rows one person. Each keeps its names and facts, so that they can be parted."""
+    """Make two rows one person. Each keeps its names and facts, so they can be parted again."""
     actors.require_person(by)
     into = root(into)
     if entity.space_id != into.space_id or root(entity) == into:
@@ -271,13 +273,13 @@ def revise(
     aliases: list[str],
     kind: str,
 ) -> ChangeResult:
-    """Say by hand what somebody is called and what they are."""
+    """Set by hand the name, the other names and the kind."""
     actors.require_person(by)
     name = text.short(text.one_line(name), 120)
     if not name or kind not in Kind.values:
         raise ValueError(_("A name is needed, and one of the kinds."))
-    others = [text.short(text.one_line(one), 120) for one in aliases]
-    others = [one for one in dict.fromkeys(others) if one and one != name][:MAX_ALIASES]
+    others = dict.fromkeys(text.short(text.one_line(alias), 120) for alias in aliases)
+    others = [alias for alias in others if alias and alias != name][:MAX_ALIASES]
     values = {"name": name, "aliases": others, "kind": kind}
     if all(getattr(entity, field) == value for field, value in values.items()):
         return ChangeResult(entity, outcome="unchanged")
@@ -299,15 +301,18 @@ def alike(space: Space) -> Iterator[tuple[Entity, Entity]]:
         if row.relation:
             by_name.setdefault(f"{row.owner_id} {row.relation}", []).append(row)
     seen: set[tuple[int, int]] = set()
-    for some in by_name.values():
-        for one, other in combinations(some, 2):
-            if (one.pk, other.pk) not in seen and _may_be_one(one, other):
-                seen.add((one.pk, other.pk))
-                yield one, other
+    for namesakes in by_name.values():
+        for entity, other in combinations(namesakes, 2):
+            if (entity.pk, other.pk) not in seen and _may_be_one(entity, other):
+                seen.add((entity.pk, other.pk))
+                yield entity, other
 
 
 def _may_be_one(entity: Entity, other: Entity) -> bool:
-    if entity.kind != other.kind or _talk_apart(entity, other):
+    # Two accounts of one channel are two people, until someone links them.
+    mine, theirs = ({a.partition(":")[0] for a in row.accounts} for row in (entity, other))
+    are_apart = mine & theirs and not set(entity.accounts) & set(other.accounts)
+    if entity.kind != other.kind or are_apart:
         return False
     if entity.owner_id == other.pk or other.owner_id == entity.pk:
         return False
@@ -320,79 +325,73 @@ def _may_be_one(entity: Entity, other: Entity) -> bool:
     return any(a.partition(" ")[0] == b or a == b.partition(" ")[0] for a, b in pairs)
 
 
-def _talk_apart(entity: Entity, other: Entity) -> bool:
-    """Two accounts of one channel are two people, until somebody links them."""
-    mine, theirs = ({a.partition(":")[0] for a in row.accounts} for row in (entity, other))
-    return bool(mine & theirs) and not set(entity.accounts) & set(other.accounts)
-
-
 def _speaker_of_fact(fact: Fact) -> Entity | None:
-    """Return who said it; nobody for words that were only passed on."""
+    """Return who said it; None for words that were only passed on."""
     message = fact.message
     is_own = message and key_of(fact.said_by or message.author) == key_of(message.author)
     return speaker(message) if message and is_own else None
 
 
-def _about(fact: Fact, scope: _Scope, speaker_row: Entity | None) -> Entity | None:
+def _find_subject(fact: Fact, scope: _Scope, author: Entity | None) -> Entity | None:
     if not fact.subject or fact.subject == Fact.LORE:
         return None
-    if speaker_row and key_of(fact.subject) in speaker_row.keys:
-        return speaker_row
+    if author and key_of(fact.subject) in author.keys:
+        return author
     mentioned = relatives_in(fact.text)
     if fact.subject.lower() in NOBODY:
-        return _relative(mentioned[0], scope, speaker_row) if len(mentioned) == 1 else speaker_row
-    if label := next((one for one in relatives_in(fact.subject) if not one.name), None):
-        return _relative(_with_name(label, mentioned), scope, speaker_row)
-    for one in mentioned:
-        if key_of(one.name) == key_of(fact.subject):
-            return _relative(one, scope, speaker_row)
+        return _relative(mentioned[0], scope, author) if len(mentioned) == 1 else author
+    if label := next((kin for kin in relatives_in(fact.subject) if not kin.name), None):
+        return _relative(_with_name(label, mentioned), scope, author)
+    for relative in mentioned:
+        if key_of(relative.name) == key_of(fact.subject):
+            return _relative(relative, scope, author)
     kind = _kind_of(fact)
-    found = scope.find_or_make(fact.subject, kind=kind)
-    # What was taken for a person by its name alone turns out to be none.
-    guessed = found and found.kind == Kind.PERSON and not (found.accounts or found.relation)
-    if found and guessed and kind == Kind.THING and not found.sticky:
-        _change(found, kind=kind)
-    return found
+    entity = scope.find_or_make(fact.subject, kind=kind)
+    # An entity that was taken for a person by its name alone turns out to be a thing.
+    guessed = entity and entity.kind == Kind.PERSON and not (entity.accounts or entity.relation)
+    if entity and guessed and kind == Kind.THING and not entity.sticky:
+        _change(entity, kind=kind)
+    return entity
 
 
 def _with_name(label: Relative, mentioned: list[Relative]) -> Relative:
-    """ "Ana's boss" by the name that the words give: "Ana's boss is Irene"."""
-    same = (one for one in mentioned if one.name and key_of(one.owner) == key_of(label.owner))
-    return next((one for one in same if one.noun.startswith(label.noun)), label)
+    """Return "Ana's boss" with the name that the fact gives: "Ana's boss is Irene"."""
+    same = (kin for kin in mentioned if kin.name and key_of(kin.owner) == key_of(label.owner))
+    return next((kin for kin in same if kin.noun.startswith(label.noun)), label)
 
 
-def _relative(relative: Relative, scope: _Scope, speaker_row: Entity | None) -> Entity | None:
-    """Return somebody known by whose they are, with a name or without."""
+def _relative(relative: Relative, scope: _Scope, author: Entity | None) -> Entity | None:
+    """Return a person known as the relative of another, with a name or without."""
     if relative not in scope.relatives:
-        scope.relatives[relative] = _find_relative(relative, scope, speaker_row)
+        scope.relatives[relative] = _find_relative(relative, scope, author)
     return scope.relatives[relative]
 
 
-def _find_relative(relative: Relative, scope: _Scope, speaker_row: Entity | None) -> Entity | None:
-    is_own = not relative.owner or (speaker_row and key_of(relative.owner) in speaker_row.keys)
-    owner = speaker_row if is_own else scope.find_or_make(relative.owner)
+def _find_relative(relative: Relative, scope: _Scope, author: Entity | None) -> Entity | None:
+    is_own = not relative.owner or (author and key_of(relative.owner) in author.keys)
+    owner = author if is_own else scope.find_or_make(relative.owner)
     if owner is None:
         return None
     rows = Entity.objects.filter(space=scope.space, chat=scope.chat, relation=relative.relation)
     top = owner.merged_into_id or owner.pk
     of_owner = rows.filter(Q(owner=top) | Q(owner__merged_into=top))
     candidates = list(of_owner.select_related("merged_into").order_by("pk"))
-    is_one = relative.relation in ONLY_ONE | PETS and len(candidates) == 1
+    is_only = relative.relation in ONLY_ONE | PETS and len(candidates) == 1
     if relative.name:
-        return _named_relative(relative, scope, owner, candidates, is_one)
-    if is_one:
+        return _named_relative(relative, scope, owner, candidates, is_only)
+    if is_only:
         return candidates[0]
     unnamed = [row for row in candidates if row.is_unnamed]
     return unnamed[0] if unnamed else scope.make(relative.label, **_kin_fields(relative, owner))
 
 
 def _named_relative(
-    relative: Relative, scope: _Scope, owner: Entity, candidates: list[Entity], is_one: bool
+    relative: Relative, scope: _Scope, owner: Entity, candidates: list[Entity], is_only: bool
 ) -> Entity | None:
     for row in candidates:
         if key_of(relative.name) in row.keys:
             return row
-    if is_one and candidates[0].is_unnamed:
+    if is_only and candidates[0].is_unnamed:
         row = candidates[0]
         _change(row, name=text.short(relative.name, 120), aliases=[*row.aliases, row.name])
         return row
@@ -408,9 +407,9 @@ def _kin_fields(relative: Relative, owner: Entity) -> dict:
     return {"owner": owner, "relation": relative.relation, "kind": kind}
 
 
-def _named(fact: Fact, scope: _Scope, speaker_row: Entity | None) -> list[Entity]:
-    """Return everybody whom the words of the fact name, as far as they are known here."""
-    kin = [_relative(one, scope, speaker_row) for one in relatives_in(fact.text)]
+def _find_named(fact: Fact, scope: _Scope, author: Entity | None) -> list[Entity]:
+    """Return everyone whom the fact names, as far as they are known here."""
+    kin = [_relative(relative, scope, author) for relative in relatives_in(fact.text)]
     words = [word for part in fact.text[:2000].split() for word in key_of(part).split()]
     names = {
         " ".join(words[start : start + size])
@@ -422,7 +421,7 @@ def _named(fact: Fact, scope: _Scope, speaker_row: Entity | None) -> list[Entity
 
 
 def _kind_of(fact: Fact) -> str:
-    """Guess what a name is that nothing else tells."""
+    """Guess the kind of a name."""
     name = fact.subject
     if set(key_of(name).split()) & _ORGANISATIONS:
         return Kind.ORGANISATION

@@ -22,8 +22,8 @@ from memory.vectors import likeness
 NEAR_FROM = 0.7
 # A statement that contains the whole ruling falls under it, unless the ruling is a word or two.
 MIN_STEMS = 3
-# Where a fact stands in words: its row, what was said, and the episode that was part of.
-TOLD_IN = ("fact", "message", "episode")
+# The rows in which a fact stands in words: itself, its message, and the episode of that.
+STANDS_IN = ("fact", "message", "episode")
 
 
 def forbid(
@@ -44,7 +44,7 @@ def dont_mention(fact: Fact, *, by: str, reason: str = "") -> ChangeResult:
 
 
 class Unmentioned:
-    """What is not to be mentioned to somebody who asks this."""
+    """The memories that must not be mentioned in the answer to this question."""
 
     def __init__(self, space: Space, question: str):
         asked = text.stems(question)
@@ -52,18 +52,18 @@ class Unmentioned:
         self.ids: set[tuple[str, int]] = set()
         self.stems: list[set[str]] = []
         for words, subject, *ids in ruled:
-            # The words that name the thing itself: without whom it is about.
+            # The words that name the thing itself, without the subject.
             own = text.stems(words) - text.stems(subject or "")
             if not asked & own:
                 self.stems.append(own)
-                self.ids |= {(kind, pk) for kind, pk in zip(TOLD_IN, ids, strict=True) if pk}
+                self.ids |= {(kind, pk) for kind, pk in zip(STANDS_IN, ids, strict=True) if pk}
 
     def covers(self, kind: str, number: int, words: str) -> bool:
-        """Whether this memory tells it: by its row, or in words that say it."""
+        """Tell whether this memory mentions one of them, by its row or in its words."""
         if not self.stems:
             return False
-        found = text.stems(words)
-        return (kind, number) in self.ids or any(own and own <= found for own in self.stems)
+        stems = text.stems(words)
+        return (kind, number) in self.ids or any(own and own <= stems for own in self.stems)
 
 
 @prepared(space="bigint")
@@ -112,8 +112,8 @@ def forbidden(
 
 def refusal(space: Space, *statements: str, now: datetime | None = None) -> ChangeResult | None:
     """Return a refusal, and count it, when a ruling forbids to remember one of these."""
-    found = (forbidden(space, statement=one) for one in statements)
-    if not (ruling := next(filter(None, found), None)):
+    checked = (forbidden(space, statement=statement) for statement in statements)
+    if not (ruling := next(filter(None, checked), None)):
         return None
     count_obeyed(ruling, now=now)
     return ChangeResult(None, outcome="refused", reason=_("A ruling says never to remember this."))

@@ -38,7 +38,7 @@ def ingest(message_ids: list[int], reply_id: int, space_id: int) -> None:
     waiting = extraction.waiting_in(chat, until=max(message_ids, default=reply_id))
     extraction.read(waiting, complete=complete)
     last = reply.reply_to
-    # What was read before the reply stands on it already.
+    # What was read before the reply is recorded on it already.
     if last is None or not last.ingested_at or last.ingested_at > reply.sent_at:
         lines = extraction.learned_from(Message.objects.filter(pk__in=message_ids).order_by("pk"))
         chats.record_changes(reply, [change for line in lines for change in line["changes"]])
@@ -89,7 +89,7 @@ def try_walls(timestamp: int) -> None:
 
 @periodic("memory.summaries", cron="*/10 * * * *")
 def summaries(timestamp: int) -> None:
-    """Make the summaries anew that rest on something that was forgotten or discarded since."""
+    """Make summaries again that rest on something that was forgotten or discarded since."""
     for row in summary.unfit():
         _summarise(row.chat)
 
@@ -101,7 +101,7 @@ def _summarise(chat: Chat) -> None:
 
 @periodic("memory.decide_recall", cron="*/5 * * * *")
 def decide_recall(timestamp: int) -> None:
-    """Decide of what was stored before, imported or restored whether it is memory."""
+    """Decide whether older, imported and restored messages are memory."""
     extraction.decide_recall()
 
 

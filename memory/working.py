@@ -44,7 +44,7 @@ def replace(
             text=as_text(WorkingNote(**parts)),
             reasons=reasons,
         )
-    values = _screened(chat.space, **parts)
+    values = _screen_parts(chat.space, **parts)
     if values == EMPTY:
         return ChangeResult(current(chat, now=now), outcome="empty")
     return _save(chat, values, by=by, why="working note", now=now)
@@ -122,19 +122,19 @@ def _lines(value: object) -> list[str]:
     return [line for line in map(_line, values) if line.strip()]
 
 
-def _screened(space: Space, *, task, context, pending, notes) -> dict:
+def _screen_parts(space: Space, *, task, context, pending, notes) -> dict:
     """Redact secrets and drop what a ruling forbids."""
-    book = rulings.forbidding_rulings(space)
+    forbidding = rulings.forbidding_rulings(space)
 
-    def keep(value: str, line: bool = True) -> str:
+    def clean(value: str, line: bool = True) -> str:
         screened = screen(value, single_line=line).text
-        return "" if rulings.forbidden(space, statement=screened, among=book) else screened
+        return "" if rulings.forbidden(space, statement=screened, among=forbidding) else screened
 
     return {
-        "task": keep(task),
-        "context": [kept for item in context if (kept := keep(item))][:LIST_LENGTH],
-        "pending": [kept for item in pending if (kept := keep(item))][:LIST_LENGTH],
-        "notes": keep(notes, line=False),
+        "task": clean(task),
+        "context": list(filter(None, map(clean, context)))[:LIST_LENGTH],
+        "pending": list(filter(None, map(clean, pending)))[:LIST_LENGTH],
+        "notes": clean(notes, line=False),
     }
 
 

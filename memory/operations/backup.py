@@ -93,7 +93,7 @@ def restore(path: Path, *, passphrase: str = "") -> dict[str, Any]:
 
     Raises BackupError, and changes nothing, when a checksum differs.
     """
-    with _opened(path, passphrase) as archive:
+    with _open_archive(path, passphrase) as archive:
         manifest = _manifest(archive)
         _prepare_tables(manifest)
         with transaction.atomic():
@@ -170,7 +170,7 @@ def _write_tables(
         "format": FORMAT,
         "version": settings.VERSION,
         "made_at": now.isoformat(),
-        "migrations": sorted(map(list, _applied(MigrationLoader(connection)))),
+        "migrations": sorted(map(list, _applied_migrations(MigrationLoader(connection)))),
         "tables": tables,
         "sequences": sequences,
     }
@@ -205,13 +205,13 @@ def _copy(name: str, columns: list[str], direction: str) -> sql.Composed:
     return sql.SQL("COPY {} ({}) " + direction).format(sql.Identifier(name), listed)
 
 
-def _applied(loader: MigrationLoader) -> set[tuple[str, str]]:
+def _applied_migrations(loader: MigrationLoader) -> set[tuple[str, str]]:
     """Return the migrations that made the tables, without those that others replaced."""
     return set(loader.applied_migrations) & set(loader.graph.nodes)
 
 
 @contextmanager
-def _opened(path: Path, passphrase: str) -> Iterator[zipfile.ZipFile]:
+def _open_archive(path: Path, passphrase: str) -> Iterator[zipfile.ZipFile]:
     try:
         with path.open("rb") as file:
             is_sealed = file.read(len(MAGIC)) == MAGIC
@@ -246,7 +246,7 @@ def _prepare_tables(manifest: dict[str, Any]) -> None:
         raise BackupError("This backup was made by a newer Keno: update this one first.")
     if not executor.loader.applied_migrations:
         _make_tables(executor, migrations)
-    elif _applied(executor.loader) != migrations:
+    elif _applied_migrations(executor.loader) != migrations:
         raise BackupError(
             "This backup is of another version, and tables are here already: "
             "set KENO_HOME (or DATABASE_URL) to an empty place and restore there."

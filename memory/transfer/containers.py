@@ -201,7 +201,7 @@ class ZipTree:
         self._file = path.open("rb")
         try:
             self._zip = zipfile.ZipFile(_Careful(self._file))
-            self._members = _checked(self._zip.infolist(), path.stat().st_size, limits)
+            self._members = _check_members(self._zip.infolist(), path.stat().st_size, limits)
         except Exception as error:  # zipfile raises struct.error, OverflowError … on crafted bytes
             self._file.close()
             if isinstance(error, Refused):
@@ -216,7 +216,7 @@ class ZipTree:
         try:
             return _Member(self._zip.open(self._members[name]), name)
         except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError) as error:
-            raise _damaged(name, error) from error
+            raise _damaged_error(name, error) from error
 
     def close(self) -> None:
         self._zip.close()
@@ -233,7 +233,7 @@ class _Member:
         try:
             return self._file.read(n)
         except Exception as error:  # zlib.error, BadZipFile, EOFError, lzma.LZMAError …
-            raise _damaged(self._name, error) from error
+            raise _damaged_error(self._name, error) from error
 
     def close(self) -> None:
         self._file.close()
@@ -245,12 +245,12 @@ class _Member:
         self.close()
 
 
-def _damaged(name: str, error: Exception) -> Refused:
+def _damaged_error(name: str, error: Exception) -> Refused:
     sentence = _("%(name)s cannot be unpacked: %(error)s.")
     return Refused("zip", sentence % {"name": name, "error": error})
 
 
-def _checked(
+def _check_members(
     members: list[zipfile.ZipInfo], packed: int, limits: Limits
 ) -> dict[str, zipfile.ZipInfo]:
     # The original name: zipfile cuts a name at NUL and turns separators.
@@ -323,7 +323,7 @@ def _open(path: Path, limits: Limits) -> Tree:
         with real.open("rb") as file:
             start = file.read(512)
     except (OSError, ValueError) as error:
-        raise _unreadable(path.name, error) from error
+        raise _unreadable_error(path.name, error) from error
     if start.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return ZipTree(real, limits)
     if start.startswith(PACKED) or start[257:262] == b"ustar":
@@ -355,7 +355,7 @@ class FolderTree:
         try:
             file = os.fdopen(os.open(self._root / name, _FLAGS), "rb")
         except OSError as error:
-            raise _unreadable(name, error) from error
+            raise _unreadable_error(name, error) from error
         now, then = os.fstat(file.fileno()), self._stats[name]
         # A link or another file may have been put in its place since it was listed.
         if (now.st_dev, now.st_ino) != (then.st_dev, then.st_ino) or not stat.S_ISREG(now.st_mode):
@@ -399,10 +399,10 @@ def _scan(root: Path, folder: str) -> Iterator[os.DirEntry]:
         with os.scandir(root / folder) as entries:
             yield from entries
     except OSError as error:
-        raise _unreadable(folder or root.name, error) from error
+        raise _unreadable_error(folder or root.name, error) from error
 
 
-def _unreadable(name: str, error: OSError | ValueError) -> Refused:
+def _unreadable_error(name: str, error: OSError | ValueError) -> Refused:
     sentence = _("%(name)s cannot be read: %(error)s.")
     reason = getattr(error, "strerror", None) or str(error)
     return Refused("unreadable", sentence % {"name": name, "error": reason})

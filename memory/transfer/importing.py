@@ -119,7 +119,7 @@ def write(session: Session, items: Iterator[Found], *, total: int = 0) -> None:
     """Write every item through the service that owns it and report the outcome."""
     done = 0
     for batch in _batches(items):
-        outcomes = iter(_written(session, [row for row in batch if not isinstance(row, Left)]))
+        outcomes = iter(_write_batch(session, [row for row in batch if not isinstance(row, Left)]))
         for item in batch:
             if isinstance(item, Left):
                 verdict, how = Verdict.SKIPPED, {"reason": item.reason, "count": item.count}
@@ -146,7 +146,7 @@ def _batches(items: Iterator[Found]) -> Iterator[list[Found]]:
         yield batch
 
 
-def _written(session: Session, items: list[Found]) -> list[Outcome]:
+def _write_batch(session: Session, items: list[Found]) -> list[Outcome]:
     if items and items[0].kind in _AT_ONCE:
         return _AT_ONCE[items[0].kind](session, items)
     return [_ONE_BY_ONE[item.kind](session, item) for item in items]

@@ -194,12 +194,12 @@ def parse(path: str, written: str) -> Iterator[Item]:
     elif where == RULES:
         values: dict[str, Any] = {"instruction": body.strip()}
         values["category"] = str(fields.get("category") or "general")
-        values["forbidden"] = _listed(fields.get("forbidden", ""))
+        values["forbidden"] = _as_list(fields.get("forbidden", ""))
         yield Item(f"rule:{name}" if name else "", path, values)
     else:
         if name and where == PEOPLE:
             values = {name: str(fields.get(name, "")) for name in ("name", "kind")}
-            values["aliases"] = _listed(fields.get("aliases", ""))
+            values["aliases"] = _as_list(fields.get("aliases", ""))
             values["kind"] = values["kind"] or "person"
             if not values["name"] or values["kind"] not in Entity.Kind.values:
                 raise ValueError(_("a person needs a name, and one of the kinds"))
@@ -215,7 +215,7 @@ def _episode(path: str, name: str, fields: dict, body: str) -> Item:
     if not body.strip():
         raise ValueError(_("it says nothing: write what happened, or take the file away"))
     values: dict[str, Any] = {"title": title, "body": body.strip("\n")}
-    values |= {name: _listed(fields.get(name, "")) for name in ("tags", "participants")}
+    values |= {name: _as_list(fields.get(name, "")) for name in ("tags", "participants")}
     return Item(f"episode:{_number(name)}" if name else "", path, values)
 
 
@@ -270,7 +270,7 @@ def _number(name: str) -> int:
     return int(name)
 
 
-def _listed(value: frontmatter.Value) -> list[str]:
+def _as_list(value: frontmatter.Value) -> list[str]:
     return value if isinstance(value, list) else [value] if value else []
 
 

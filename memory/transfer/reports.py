@@ -3,7 +3,7 @@
 import re
 import shutil
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import asdict, dataclass, field
 from typing import TextIO
 
@@ -63,10 +63,10 @@ class Report:
     @property
     def counts(self) -> dict[str, dict[str, int]]:
         """{kind: {verdict: how many}}"""
-        found: dict[str, Counter] = {}
+        counts: dict[str, Counter] = defaultdict(Counter)
         for line in self.lines:
-            found.setdefault(line.kind, Counter())[line.verdict] += line.count
-        return {kind: dict(found[kind]) for kind in sorted(found)}
+            counts[line.kind][line.verdict] += line.count
+        return {kind: dict(counts[kind]) for kind in sorted(counts)}
 
     def total(self, verdict: str) -> int:
         return sum(line.count for line in self.lines if line.verdict == verdict)
@@ -74,19 +74,15 @@ class Report:
     @property
     def reasons(self) -> dict[str, int]:
         """{why: how many} of what was not taken, the most frequent first."""
-        found: Counter = Counter()
+        counts: Counter = Counter()
         for line in self.lines:
             if line.verdict in (Verdict.SKIPPED, Verdict.KNOWN):
-                found[line.why] += line.count
-        return dict(found.most_common())
+                counts[line.why] += line.count
+        return dict(counts.most_common())
 
     def as_dict(self) -> dict:
-        return {
-            "format": self.format,
-            "source": self.source,
-            "space": self.space,
-            "dry": self.dry,
-            "change": self.change,
+        names = ("format", "source", "space", "dry", "change")
+        return {name: getattr(self, name) for name in names} | {
             "totals": {verdict: self.total(verdict) for verdict in Verdict.ALL},
             "counts": self.counts,
             "reasons": self.reasons,
@@ -103,7 +99,7 @@ def _shown(value: str) -> str:
     """Return the beginning, as a person may see it."""
     start = value[:READ]
     if len(value) > READ:
-        # Half a secret is not recognised as one: a word that is cut in two goes.
+        # Half a secret is not recognised as one, so a word that is cut in two goes.
         start = _LAST_WORD.sub("", start)
     return text.short(redacted(start), SHOWN)
 
@@ -201,7 +197,7 @@ class Bar:
         if not self._is_shown or (now - self._last < _EVERY and done != total):
             return
         self._last = now
-        line = drawn(done, total, what, width=shutil.get_terminal_size().columns - 1)
+        line = progress_line(done, total, what, width=shutil.get_terminal_size().columns - 1)
         self._stream.write("\r" + line.ljust(self._width))
         self._stream.flush()
         self._width = len(line)
@@ -212,7 +208,7 @@ class Bar:
             self._width = 0
 
 
-def drawn(done: int, total: int, what: str, *, width: int = 79) -> str:
+def progress_line(done: int, total: int, what: str, *, width: int = 79) -> str:
     """One line of at most `width` characters."""
     if not total:
         return f"{done:,} {what}"[:width]

@@ -48,7 +48,7 @@ class Session:
 
     @property
     def is_held(self) -> bool:
-        """Whether its facts wait for a person, as the space has set for imports."""
+        """Tell whether its facts wait for a person, as the space has set for imports."""
         return gate(self.space.options, "imports") == HOLD
 
     def chat(self, key: str) -> Chat | None:
@@ -61,25 +61,23 @@ class Session:
 
     def _open(self, key: str) -> Chat:
         channel, external_id = items.parts(key)
-        before = Chat.objects.filter(
-            space=self.space, channel=channel, external_id=external_id
-        ).first()
-        if before:
-            return before
-        made = chats.find_or_open(self.space, channel=channel, external_id=external_id)
-        self.made_chats.append(made.pk)
-        return made
+        same = Chat.objects.filter(space=self.space, channel=channel, external_id=external_id)
+        if existing := same.first():
+            return existing
+        chat = chats.find_or_open(self.space, channel=channel, external_id=external_id)
+        self.made_chats.append(chat.pk)
+        return chat
 
 
 def ranges(numbers: list[int]) -> list[list[int]]:
     """Return [1, 2, 3, 7] as [[1, 3], [7, 7]], to store thousands of ids in a few numbers."""
-    found: list[list[int]] = []
+    spans: list[list[int]] = []
     for number in sorted(numbers):
-        if found and number == found[-1][1] + 1:
-            found[-1][1] = number
+        if spans and number == spans[-1][1] + 1:
+            spans[-1][1] = number
         else:
-            found.append([number, number])
-    return found
+            spans.append([number, number])
+    return spans
 
 
 def write(space: Space, file: BinaryIO, *, progress: Progress = quiet) -> dict:
@@ -128,8 +126,8 @@ def _sections(space: Space) -> Iterator[tuple[str, str, Iterator[str]]]:
 
 
 def _facts(rows, *, named: bool = True) -> Iterator[str]:
-    found = rows.order_by("subject", "-pinned", "category", "-confidence", "pk")
-    for subject, facts in groupby(found.iterator(chunk_size=CHUNK), key=lambda row: row.subject):
+    ordered = rows.order_by("subject", "-pinned", "category", "-confidence", "pk")
+    for subject, facts in groupby(ordered.iterator(chunk_size=CHUNK), key=lambda row: row.subject):
         if named:
             yield ""
             yield f"### {plain(subject) or _('In general')}"

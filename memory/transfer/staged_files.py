@@ -82,7 +82,7 @@ def apply(parcel: Parcel) -> Parcel:
 
 
 def impact(parcel: Parcel, *, now: datetime) -> replay.Impact:
-    """Which past answers would change if it was imported; what it did is taken back."""
+    """Return which past answers would change if the file were imported; nothing is kept."""
     if parcel.status not in (Status.READY, Status.UNDONE):
         raise Refused("status", _("It cannot be tried now: it is being read, or was imported."))
     if parcel.size > TRIED_BYTES:
@@ -120,8 +120,8 @@ def write_export(parcel: Parcel) -> Parcel:
             parcel.pieces.all().delete()
             size = _write_pieces(parcel, iter(lambda: file.read(PIECE_BYTES), b""))
             counts = {kind: {"written": count} for kind, count in made.items()}
-            told = {"size": size, "counts": counts}
-            change_status(parcel, status=Status.PACKED, after=[Status.PACKING], **told)
+            values = {"size": size, "counts": counts}
+            change_status(parcel, status=Status.PACKED, after=[Status.PACKING], **values)
     return parcel
 
 
@@ -140,26 +140,18 @@ def delete_expired(*, now: datetime) -> int:
 def chunks(parcel: Parcel) -> Iterator[bytes]:
     """Yield the file in pieces, with never more than one in memory."""
     for number in range(parcel.pieces.count()):
-        kept = parcel.pieces.values_list("data", flat=True).get(number=number)
-        yield _unsealed(parcel, number, bytes(kept))
+        data = bytes(parcel.pieces.values_list("data", flat=True).get(number=number))
+        try:
+            yield _cipher(parcel).decrypt(data[:12], data[12:], str(number).encode())
+        except InvalidTag:
+            sentence = _("This file was kept under another key: send it again.")
+            raise Refused("key", sentence) from None
 
 
 def _cipher(parcel: Parcel) -> AESGCM:
-    """A key of this file alone, made from one that is not in the database."""
+    """Return the cipher of this file, whose key derives from one outside the database."""
     about = f"keno.parcel.{parcel.pk}.{parcel.created_at.isoformat()}"
     return AESGCM(hmac.digest(settings.SECRET_KEY.encode(), about.encode(), hashlib.sha256))
-
-
-def _sealed(parcel: Parcel, number: int, data: bytes) -> bytes:
-    nonce = os.urandom(12)
-    return nonce + _cipher(parcel).encrypt(nonce, data, str(number).encode())
-
-
-def _unsealed(parcel: Parcel, number: int, data: bytes) -> bytes:
-    try:
-        return _cipher(parcel).decrypt(data[:12], data[12:], str(number).encode())
-    except InvalidTag:
-        raise Refused("key", _("This file was kept under another key: send it again.")) from None
 
 
 @contextmanager
@@ -190,7 +182,8 @@ def _import_options(parcel: Parcel) -> dict:
 def _write_pieces(parcel: Parcel, chunks: Iterable[bytes]) -> int:
     size = 0
     for number, data in enumerate(_even_pieces(chunks)):
-        sealed = _sealed(parcel, number, data)
+        nonce = os.urandom(12)
+        sealed = nonce + _cipher(parcel).encrypt(nonce, data, str(number).encode())
         ParcelPiece.objects.create(parcel=parcel, number=number, data=sealed)
         size += len(data)
     return size
@@ -250,8 +243,8 @@ def _refuse(parcel: Parcel, sentence: str) -> None:
 
 def count_new_rows(parcel: Parcel) -> int:
     """Count the rows of the report that the space does not have yet."""
-    wanted = (Verdict.TAKEN, Verdict.QUARANTINED)
-    return sum(kind.get(verdict, 0) for kind in parcel.counts.values() for verdict in wanted)
+    new = (Verdict.TAKEN, Verdict.QUARANTINED)
+    return sum(kind.get(verdict, 0) for kind in parcel.counts.values() for verdict in new)
 
 
 PROGRESS_SECONDS = 1.0

@@ -35,26 +35,24 @@ class Command(BaseCommand):
         thing = erasing.find(row, kind, number) if kind and number else None
         if thing is None:
             raise CommandError("Say what to erase: its kind and a number that this space has.")
-        found = erasing.preview(row, kind, thing, by=BY)
-        for name, count in found.counts.items():
+        preview = erasing.preview(row, kind, thing, by=BY)
+        for name, count in preview.counts.items():
             self.stdout.write(f"{name:<24} {count:>7}")
-        for why, count, _some in found.stays:
+        for why, count, _some in preview.stays:
             self.stdout.write(f"stays: {count} {why}")
         if options["dry_run"]:
             return None
-        typed = found.name
-        if not options["yes"]:
-            typed = input(f"Type {found.name or 'erase'} to go on: ").strip()
-        if typed != (found.name or "erase") and not options["yes"]:
+        word = preview.name or "erase"
+        if not options["yes"] and input(f"Type {word} to go on: ").strip() != word:
             raise CommandError("Nothing was erased.")
-        asked = erasing.run(erasing.start(row, kind, thing, typed=typed, by=BY))
-        self.stdout.write(json.dumps(erasing.receipt(asked), indent=1))
+        record = erasing.run(erasing.start(row, kind, thing, typed=preview.name, by=BY))
+        self.stdout.write(json.dumps(erasing.receipt(record), indent=1))
         return None
 
     def _replay(self, space: Space, files: list[str]) -> None:
         try:
-            told = [json.loads(Path(file).read_text()) for file in files]
-            counts = erasing.replay(space, by=BY, receipts=told)
+            receipts = [json.loads(Path(file).read_text()) for file in files]
+            counts = erasing.replay(space, by=BY, receipts=receipts)
         except (OSError, ValueError, KeyError) as error:
             raise CommandError(f"That is not a receipt of an erasure: {error}") from error
         self.stdout.write(f"{sum(counts.values())} rows were erased again.")

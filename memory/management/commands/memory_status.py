@@ -24,8 +24,8 @@ class Command(BaseCommand):
         counts = {row.slug: metrics.memory_counts(row) for row in spaces}
         ill = {row.slug: memory_health(row) for row in spaces} if health else {}
         if json:
-            told = {slug: numbers | {"health": ill.get(slug)} for slug, numbers in counts.items()}
-            self.stdout.write(dumps(told))
+            report = {slug: each | {"health": ill.get(slug)} for slug, each in counts.items()}
+            self.stdout.write(dumps(report))
         else:
             self._print(counts, ill)
         if any(row["errors"] or row["warnings"] for row in ill.values()):
@@ -35,7 +35,7 @@ class Command(BaseCommand):
         for slug, numbers in counts.items():
             self.stdout.write(self.style.MIGRATE_HEADING(slug))
             for name, value in numbers.items():
-                self.stdout.write(f"  {name:<10} {_words(value)}")
+                self.stdout.write(f"  {name:<10} {_in_words(value)}")
             for level in ("warnings", "errors"):
                 for sentence in ill.get(slug, {}).get(level, []):
                     self.stdout.write(self.style.WARNING(f"  {level[:-1]}: {sentence}"))
@@ -51,7 +51,7 @@ def _spaces(slug: str | None) -> list[Space]:
     return list(spaces.filter(slug=slug) if slug else spaces)
 
 
-def _words(value: dict | int) -> str:
+def _in_words(value: dict | int) -> str:
     if isinstance(value, int):
         return str(value)
     return ", ".join(f"{number} {name}" for name, number in value.items()) or "none"

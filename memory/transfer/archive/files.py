@@ -70,7 +70,7 @@ def rows(tree: containers.Tree, manifest: dict, kind: str) -> Iterator[tuple[str
         if member["kind"] != kind:
             continue
         name = member["name"]
-        for number, line in enumerate(_checked(tree, member).split(b"\n"), 1):
+        for number, line in enumerate(_read_checked(tree, member).split(b"\n"), 1):
             if line.strip():
                 try:
                     yield name, number, json_values.loads(line.decode("utf-8", "replace"))
@@ -98,7 +98,7 @@ def _is_member(member: object) -> bool:
     )
 
 
-def _checked(tree: containers.Tree, member: dict) -> bytes:
+def _read_checked(tree: containers.Tree, member: dict) -> bytes:
     data = containers.read(tree, member["name"])
     if hashlib.sha256(data).hexdigest() != member["sha256"]:
         sentence = _("%s is not what the manifest says: it was damaged or changed.")
@@ -116,11 +116,13 @@ def write(space: Space, file: BinaryIO, *, progress=lambda done, total, what: No
     """Write the archive and return counts by kind."""
     with steady(), zipfile.ZipFile(file, "w") as archive:
         ids = {
-            kind.name: array("q", _of(kind, space).values_list("pk", flat=True).iterator(CHUNK))
+            kind.name: array(
+                "q", _rows_of(kind, space).values_list("pk", flat=True).iterator(CHUNK)
+            )
             for kind in (*KINDS, *RECORDS)
         }
         counts = {name: len(pks) for name, pks in ids.items()}
-        counts |= {kind.name: _of(kind, space).count() for kind in HISTORY}
+        counts |= {kind.name: _rows_of(kind, space).count() for kind in HISTORY}
         total, done, members = sum(counts.values()), 0, []
         names = dict(space.members.values_list("pk", "user__username"))
         places = archive_rows.Places(ids, names)
@@ -151,7 +153,7 @@ def steady() -> Iterator[None]:
         yield
 
 
-def _of(kind: Kind, space: Space) -> QuerySet:
+def _rows_of(kind: Kind, space: Space) -> QuerySet:
     return kind.table._base_manager.filter(**{kind.way: space}).order_by("pk")
 
 
@@ -161,7 +163,7 @@ def _rows(kind: Kind, space: Space, places: archive_rows.Places) -> Iterator[dic
         f"stored_{name}": ExpressionWrapper(F(name), output_field=ContentField())
         for name in kind.sentences
     }
-    rows = _of(kind, space).annotate(**stored).values()
+    rows = _rows_of(kind, space).annotate(**stored).values()
     for number, row in enumerate(rows.iterator(chunk_size=CHUNK), 1):
         row |= {name: row[f"stored_{name}"] for name in kind.sentences}
         encoded = archive_rows.encode(kind, row, places)

@@ -196,12 +196,12 @@ class Restore:
             existing = known.get(key_of(kind, row))
             if existing is not None:
                 self.numbers[kind.name][number] = existing.pk
-                self._meet(kind, where, existing, row)
-            elif not self._held_back(kind, where, row):
+                self._match_existing(kind, where, existing, row)
+            elif not self._holds_back(kind, where, row):
                 fresh.append((where, number, row))
         self._insert(kind, fresh)
 
-    def _meet(self, kind: Kind, where: str, existing: Any, row: Any) -> None:
+    def _match_existing(self, kind: Kind, where: str, existing: Any, row: Any) -> None:
         gone = getattr(type(existing), "UNDO_CREATE", {})
         here_gone, arriving_gone = (
             all(getattr(some, name) == value for name, value in gone.items())
@@ -211,12 +211,12 @@ class Restore:
             self._report(kind, where, Verdict.KNOWN, row=row, reason="known")
         elif "status" in gone and before_undo(existing) is None:
             self._report(kind, where, Verdict.SKIPPED, row=row, reason="put away")
-        elif not self._held_back(kind, where, row):
+        elif not self._holds_back(kind, where, row):
             row.pk = existing.pk
             row.save(force_update=True)
             self._report(kind, where, Verdict.TAKEN, row=row)
 
-    def _held_back(self, kind: Kind, where: str, row: Any) -> bool:
+    def _holds_back(self, kind: Kind, where: str, row: Any) -> bool:
         """Return whether a ruling of this space or a guard keeps the row out."""
         space = self.session.space
         ruled = self.has_rulings and kind.name == "facts" and row.status == "active"
@@ -316,7 +316,7 @@ def screen_row(kind: Kind, row: Any) -> list[str]:
     """Remove secrets, quarantine suspicious text; return the reasons."""
     name, ignore = kind.name, ORDERS if kind.name in _INSTRUCTION_KINDS else frozenset()
     screened = {
-        column: _screened(name, row, column, single_line=column in kind.lines, ignore=ignore)
+        column: _screen_column(name, row, column, single_line=column in kind.lines, ignore=ignore)
         for column in (*kind.lines, *kind.texts)
     }
     for column, found in screened.items():
@@ -335,7 +335,9 @@ def screen_row(kind: Kind, row: Any) -> list[str]:
     return reasons
 
 
-def _screened(name: str, row: Any, column: str, *, single_line: bool, ignore: Set[str]) -> Screened:
+def _screen_column(
+    name: str, row: Any, column: str, *, single_line: bool, ignore: Set[str]
+) -> Screened:
     value = getattr(row, column)
     if name == "rulings":  # a ruling may well forbid an attack
         return screen(value, single_line=single_line, judge=False)

@@ -90,7 +90,7 @@ def _number_of(kind: str) -> Callable[[Any, Numbers], Any]:
     return lambda value, numbers: numbers(kind, value)
 
 
-def _left_out(value: dict, numbers: Numbers) -> dict:
+def _renumber_left_out(value: dict, numbers: Numbers) -> dict:
     """Renumber what a receipt cut: rows of kind, id and scores."""
     if "rows" not in value:
         return value
@@ -102,7 +102,7 @@ def _left_out(value: dict, numbers: Numbers) -> dict:
     return value | {"rows": [row for row in placed if row[1]]}
 
 
-def _planned(value: list, numbers: Numbers) -> list:
+def _renumber_plan(value: list, numbers: Numbers) -> list:
     """Renumber the plan of a phase of a night: {"read": [ids of episodes]}, or a word."""
 
     def renumbered(name: str, ids: Any) -> Any:
@@ -115,29 +115,29 @@ def _planned(value: list, numbers: Numbers) -> list:
     return plan or value
 
 
-def _targets(value: list, numbers: Numbers) -> list:
+def _renumber_targets(value: list, numbers: Numbers) -> list:
     """Renumber the targets; one that is gone gets 0, and the proposal says so."""
     return [row | {"id": numbers(TARGETS[row["type"]], row["id"]) or 0} for row in value]
 
 
-def _before(value: dict, numbers: Numbers) -> dict:
+def _renumber_before(value: dict, numbers: Numbers) -> dict:
     """Renumber the earlier targets, {"fact:12": {"chat_id": 3, …}}; a setting keeps its name."""
     renumbered = {}
     for name, row in value.items():
         kind, _colon, pk = name.partition(":")
         if kind in TARGETS and pk.isdigit():
             name = f"{kind}:{numbers(TARGETS[kind], int(pk)) or 0}"
-            row = _links(row, numbers, chat_id="chats", merged_into_id="entities")
+            row = _renumber_links(row, numbers, chat_id="chats", merged_into_id="entities")
         renumbered[name] = row
     return renumbered
 
 
-def _links(value: dict, numbers: Numbers, **kinds: str) -> dict:
+def _renumber_links(value: dict, numbers: Numbers, **kinds: str) -> dict:
     return value | {key: numbers(kinds[key], value[key]) for key in kinds if key in value}
 
 
-def _after(value: dict, numbers: Numbers) -> dict:
-    renumbered = _links(value, numbers, chat="chats", keep="facts")
+def _renumber_after(value: dict, numbers: Numbers) -> dict:
+    renumbered = _renumber_links(value, numbers, chat="chats", keep="facts")
     if "offer" in value:
         message, place = value["offer"]
         renumbered["offer"] = [numbers("messages", message), place]
@@ -148,7 +148,7 @@ def metadata(value: dict, numbers: Numbers) -> dict:
     """Renumber what is known of a change: its night, its proposal, the changes it undoes."""
     numbered = {"night": "nights", "proposal": "proposals"}
     links = {key: kind for key, kind in numbered.items() if isinstance(value.get(key), int)}
-    renumbered = _links(value, numbers, **links)
+    renumbered = _renumber_links(value, numbers, **links)
     for key in ("undoes_context", "redoes_context"):
         if key in value:
             contexts = (numbers("contexts", context) for context in str(value[key]).split())
@@ -160,13 +160,13 @@ def metadata(value: dict, numbers: Numbers) -> dict:
 RENUMBER: dict[str, dict[str, Callable[[Any, Numbers], Any]]] = {
     # A member is known by the name for signing in.
     "chats": {"owner": _number_of("members")},
-    "receipts": {"left_out": _left_out},
-    "night_phases": {"plan": _planned},
+    "receipts": {"left_out": _renumber_left_out},
+    "night_phases": {"plan": _renumber_plan},
     "night_changes": {"context": _number_of("contexts")},
     "proposals": {
-        "targets": _targets,
-        "before": _before,
-        "after": _after,
+        "targets": _renumber_targets,
+        "before": _renumber_before,
+        "after": _renumber_after,
         "applied_as": _number_of("contexts"),
     },
 }
@@ -285,7 +285,9 @@ def decode(kind: Kind, data: object, numbers: Numbers) -> dict[str, Any]:
 def renumber_evidence(evidence: object, numbers: Numbers) -> list:
     """Return evidence with new row numbers; an entry whose row is gone keeps its quote."""
     entries = evidence if isinstance(evidence, list) else []
-    linked = (_links(entry, numbers, **EVIDENCE) for entry in entries if isinstance(entry, dict))
+    linked = (
+        _renumber_links(entry, numbers, **EVIDENCE) for entry in entries if isinstance(entry, dict)
+    )
     return [
         {key: value for key, value in entry.items() if value or key not in EVIDENCE}
         for entry in linked

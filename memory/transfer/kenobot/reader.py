@@ -70,22 +70,22 @@ class File:
 def classify_files(names: Iterable[str]) -> list[File]:
     """Return every name with the kind of file it is, or "unknown"."""
     names = list(names)
-    cut = len(_wrapping(names))
-    return [_classified(name, name[cut:]) for name in names]
+    cut = len(_wrapping_folders(names))
+    return [_classify(name, name[cut:]) for name in names]
 
 
 def is_kenobot(names: Iterable[str]) -> bool:
     return any(file.what in _TELLTALE for file in classify_files(names))
 
 
-def _classified(name: str, path: str) -> File:
+def _classify(name: str, path: str) -> File:
     for what, pattern in _PATTERNS:
         if match := pattern.fullmatch(path):
             return File(name, what, match.groupdict().get("chat") or "")
     return File(name, "unknown")
 
 
-def _wrapping(names: list[str]) -> str:
+def _wrapping_folders(names: list[str]) -> str:
     """Return the folders around the tree: ".kenobot/", "backup-3/.kenobot/"."""
     prefix = ""
     while True:

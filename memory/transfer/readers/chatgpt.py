@@ -39,14 +39,14 @@ def _conversation(data: Any, place: Place) -> Iterator[Found]:
     key = chat_key("chatgpt", identity or f"{title}|{data.get('create_time')}")
     started = parse_time(data.get("create_time"))
     yield ChatItem(**place.here, chat=key, title=title, at=started)
-    path = _shown(data)
+    path = _visible_path(data)
     order = [*path, *sorted(set(data["mapping"]) - set(path))]
     for number, node in enumerate(order, 1):
         spot = place.at(f"{place.part}.{number}")
         yield from _message(data["mapping"][node], node, node in path, key, started, spot)
 
 
-def _shown(data: dict) -> dict[str, None]:
+def _visible_path(data: dict) -> dict[str, None]:
     """Return the ids from the root to the last visible message; all if that is not known."""
     mapping, node = data["mapping"], data.get("current_node")
     path: dict[str, None] = {}

@@ -114,6 +114,6 @@ def test_a_file_of_no_known_format_says_what_keno_reads(tmp_path):
 
 
 def test_the_bar_fits_its_line():
-    assert reports.drawn(5, 10, "facts", width=40).startswith("█" * 12 + "░" * 12)
-    assert len(reports.drawn(5, 10, "x" * 100, width=40)) == 40
-    assert reports.drawn(7, 0, "MEMORY.md") == "7 MEMORY.md"
+    assert reports.progress_line(5, 10, "facts", width=40).startswith("█" * 12 + "░" * 12)
+    assert len(reports.progress_line(5, 10, "x" * 100, width=40)) == 40
+    assert reports.progress_line(7, 0, "MEMORY.md") == "7 MEMORY.md"
