@@ -278,8 +278,8 @@ def revise(
     name = text.short(text.one_line(name), 120)
     if not name or kind not in Kind.values:
         raise ValueError(_("A name is needed, and one of the kinds."))
-    others = dict.fromkeys(text.short(text.one_line(alias), 120) for alias in aliases)
-    others = [alias for alias in others if alias and alias != name][:MAX_ALIASES]
+    distinct = dict.fromkeys(text.short(text.one_line(alias), 120) for alias in aliases)
+    others = [alias for alias in distinct if alias and alias != name][:MAX_ALIASES]
     values = {"name": name, "aliases": others, "kind": kind}
     if all(getattr(entity, field) == value for field, value in values.items()):
         return ChangeResult(entity, outcome="unchanged")

@@ -463,7 +463,8 @@ def _unlinked(space: Space, rows: Iterable[Entity]) -> set[int]:
 def _examples(sweep: Sweep) -> list[str]:
     facts = Fact.objects.filter(pk__in=sweep.facts).order_by("-pk")[:EXAMPLES]
     messages = Message.objects.filter(pk__in=sweep.messages, role="user").order_by("-pk")
-    return [short(row.text, 120) for row in (*facts, *messages[:EXAMPLES])]
+    rows: tuple[Any, ...] = (*facts, *messages[:EXAMPLES])
+    return [short(row.text, 120) for row in rows]
 
 
 def _stays(sweep: Sweep) -> list[tuple[str, int, list[str]]]:

@@ -49,15 +49,16 @@ def _all(now: datetime) -> Iterator[tuple[str, str, str, Iterable[Sample]]]:
 
 
 def _llm() -> Iterator[tuple[str, str, str, Iterable[Sample]]]:
-    rows = list(
+    rows: list[dict[str, Any]] = list(
         models.LlmCall.objects.values("provider", "purpose", "ok")
         .annotate(n=Count("pk"), cost=Sum("cost"), ms=Sum("ms"))
         .annotate(tokens_in=Sum("tokens_in"), tokens_out=Sum("tokens_out"))
         .order_by("provider", "purpose", "ok")
     )
-    for row in rows:
-        ok = "yes" if row["ok"] else "no"
-        row["labels"] = {"provider": row["provider"], "purpose": row["purpose"], "ok": ok}
+    labels = [
+        {name: row[name] for name in ("provider", "purpose")} | {"ok": "yes" if row["ok"] else "no"}
+        for row in rows
+    ]
     for name, says, field in (
         ("llm_calls_total", "Calls of language models.", "n"),
         ("llm_cost_dollars_total", "What they cost.", "cost"),
@@ -65,7 +66,8 @@ def _llm() -> Iterator[tuple[str, str, str, Iterable[Sample]]]:
         ("llm_tokens_in_total", "Tokens sent.", "tokens_in"),
         ("llm_tokens_out_total", "Tokens received.", "tokens_out"),
     ):
-        yield name, "counter", says, [(row["labels"], float(row[field] or 0)) for row in rows]
+        values = (float(row[field] or 0) for row in rows)
+        yield name, "counter", says, list(zip(labels, values, strict=True))
 
 
 def _grouped(model, field: str) -> list[Sample]:

@@ -72,7 +72,7 @@ def replay(delivery: WebhookDelivery) -> WebhookDelivery:
 
 
 def _send(webhook: Webhook, events: list[dict]) -> WebhookDelivery:
-    delivery = WebhookDelivery.objects.create(webhook=webhook, events=events)
+    delivery = WebhookDelivery.objects.create(webhook=webhook, told=events)
     call(delivery)
     return delivery
 

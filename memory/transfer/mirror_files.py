@@ -120,7 +120,7 @@ def _episodes(space: Space, chats: dict[int, str]) -> Iterator[Item]:
         if row.chat_id and row.chat_id not in chats:
             continue
         day = row.started_at.astimezone(space.zone).date()
-        values = {"title": row.title, "body": row.body.strip("\n")}
+        values: dict[str, Any] = {"title": row.title, "body": row.body.strip("\n")}
         values |= {"tags": row.tags, "participants": row.participants}
         yield Item(f"episode:{row.pk}", f"{EPISODES}/{day.isoformat()}-{row.pk}.md", values)
 

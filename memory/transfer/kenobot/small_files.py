@@ -157,5 +157,5 @@ def _preference(line: str, number: int, section: str, place: Place) -> Preferenc
     content = (item[1] if item else line).strip()
     if is_placeholder(content):
         return place.left("placeholder", line=number, text=line.strip())
-    values = {"text": escapes.unescape_item(content), "section": section, "at": place.modified}
-    return PreferenceItem(**place[number, number], **values)
+    words, where = escapes.unescape_item(content), place[number, number]
+    return PreferenceItem(text=words, section=section, at=place.modified, **where)
