@@ -16,7 +16,7 @@ from django.views.decorators.csrf import csrf_exempt
 from procrastinate.contrib.django.utils import connector_params
 
 from kenoweb.api.calls import Refused
-from kenoweb.api.operations import admitted
+from kenoweb.api.operations import admit_within_limit
 from kenoweb.api.rest import explain, key_of
 from kenoweb.auth.access import in_space, with_token
 from kenoweb.ui.page_chrome import counts_for
@@ -162,7 +162,7 @@ def _answer(
 def for_programs(request: HttpRequest) -> HttpResponse:
     """Which kinds of thing changed; what they are is asked for with the operations."""
     try:
-        token = admitted(key_of(request), "read")
+        token = admit_within_limit(key_of(request), "read")
         if request.method != "GET":
             raise Refused(_("Send a %(method)s.") % {"method": "GET"}, 405)
         return _answer(token.space, lambda events: {"events": events, "space": token.space.slug})

@@ -20,7 +20,7 @@ from django.views.decorators.csrf import csrf_exempt
 
 from kenoweb.api import writing
 from kenoweb.api.calls import Refused, note
-from kenoweb.api.operations import admitted
+from kenoweb.api.operations import admit_within_limit
 from kenoweb.api.reading import context_block
 from kenoweb.api.rest import explain, key_of
 from kenoweb.auth.access import with_token
@@ -47,7 +47,7 @@ NOTE = (
 @with_token
 def models(request: HttpRequest) -> HttpResponse:
     try:
-        token = admitted(key_of(request), "chat")
+        token = admit_within_limit(key_of(request), "chat")
     except Exception as error:
         return _failed(error)
     if request.method != "GET":
@@ -62,7 +62,7 @@ def models(request: HttpRequest) -> HttpResponse:
 @with_token
 def chat_completions(request: HttpRequest) -> HttpResponse:
     try:
-        token = admitted(key_of(request), "chat")
+        token = admit_within_limit(key_of(request), "chat")
         if request.method != "POST":
             return HttpResponse(status=405, headers={"Allow": "POST"})
         return _complete(token, _body(request))
@@ -72,7 +72,7 @@ def chat_completions(request: HttpRequest) -> HttpResponse:
 
 def _failed(error: Exception) -> JsonResponse:
     """The same answer as everywhere, in the form that clients of OpenAI read."""
-    found = explain(writing.refused(error) if isinstance(error, ProviderError) else error)
+    found = explain(writing.refusal(error) if isinstance(error, ProviderError) else error)
     said = json.loads(found.content)
     body = {"message": said["detail"], "type": said["title"], "code": said["status"]}
     again = {"Retry-After": found["Retry-After"]} if "Retry-After" in found else {}

@@ -18,7 +18,7 @@ from django.views.decorators.csrf import csrf_exempt
 
 from kenoweb.api import shapes, writing
 from kenoweb.api.calls import Refused, find, mentionable, name_of, note
-from kenoweb.api.operations import admitted, pass_gate
+from kenoweb.api.operations import admit_within_limit, pass_gate
 from kenoweb.api.reading import fact_history
 from kenoweb.api.rest import explain, key_of
 from kenoweb.auth.access import rows_in, with_token
@@ -44,7 +44,7 @@ def endpoint(**by_method: tuple[str, Callable]) -> Callable:
             if request.method not in by_method:
                 return HttpResponse(status=405, headers={"Allow": ", ".join(by_method)})
             scope, do = by_method[request.method]
-            token = admitted(key, scope)
+            token = admit_within_limit(key, scope)
             return JsonResponse(do(token, _given(request), **which), safe=False)
         except Exception as error:
             return explain(error)

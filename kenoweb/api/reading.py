@@ -1,8 +1,9 @@
-"""What a token may read. Each function takes the token and what was asked, and gives a shape."""
+"""What a token may read. Each function takes the token and its parameters and returns a shape."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from datetime import date, datetime, time
+from operator import attrgetter
 from typing import Any
 
 from django.conf import settings
@@ -11,16 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from kenoweb.api import shapes
-from kenoweb.api.calls import (
-    Refused,
-    cut_page,
-    find,
-    is_private,
-    mentionable,
-    note,
-    page,
-    visible,
-)
+from kenoweb.api.calls import Refused, cut_page, find, is_private, mentionable, note, page, visible
 from kenoweb.auth.access import rows_in
 from kenoweb.facts import listing as facts_search
 from kenoweb.people import page as people_page
@@ -57,14 +49,14 @@ from sleep.models import Night, Proposal
 from sleep.proposals import SUSPICIOUS
 
 MAX_TEXT = 4000
-HISTORY = 50
+MAX_CHANGES = 50
 ROWS = {"fact": Fact, "episode": Episode, "pattern": Pattern}
 NOT_FOR_ALL = {SUSPICIOUS, "leaves its chat"}
-# What a change of a fact may tell a program.
-TOLD = {"text", "subject", "status", "kind", "category", "confidence", "pinned", "valid_to"}
+# What the history of a fact shows a program.
+SHOWN_FIELDS = {"text", "subject", "status", "kind", "category", "confidence", "pinned", "valid_to"}
 
 
-def me(token: ApiToken, asked: shapes.Nothing) -> shapes.Token:
+def me(token: ApiToken, params: shapes.Nothing) -> shapes.Token:
     return shapes.Token(
         name=token.name,
         person=token.user.username,
@@ -75,33 +67,33 @@ def me(token: ApiToken, asked: shapes.Nothing) -> shapes.Token:
     )
 
 
-def recall(token: ApiToken, asked: shapes.Question) -> shapes.Recollection:
+def recall(token: ApiToken, params: shapes.Question) -> shapes.Recollection:
     space, private = token.space, is_private(token)
     kinds = ("fact", "episode", "message") if private else ("fact", "episode")
-    found = recall_memory(
+    recalled = recall_memory(
         space,
-        asked.query,
+        params.query,
         person=token.user.username,
-        limit=asked.limit,
-        budget=asked.budget,
-        as_of=moment(asked.as_of, space, time.max),
-        valid_at=moment(asked.valid_at, space, time(12)),
+        limit=params.limit,
+        budget=params.budget,
+        as_of=moment(params.as_of, space, time.max),
+        valid_at=moment(params.valid_at, space, time(12)),
         everywhere=private,
         kinds=kinds,
-        prompt=asked.context,
+        prompt=params.context,
     )
-    number = found.receipt.pk if found.receipt else None
-    note(token, "recall", found=len(found.items), receipt=number)
-    if found.mode == "none":
+    number = recalled.receipt.pk if recalled.receipt else None
+    note(token, "recall", found=len(recalled.items), receipt=number)
+    if recalled.mode == "none":
         raise Refused(_("The recall failed. Try again; Keno's log says what was wrong."), 503)
     return shapes.Recollection(
-        memories=[_memory(one, space) for one in found.items],
-        confidence=found.confidence,
-        level=found.level,
+        memories=[_memory(item, space) for item in recalled.items],
+        confidence=recalled.confidence,
+        level=recalled.level,
         receipt=number,
         url=page("recall:receipt", space, pk=number) if number else "",
-        context=context_block(found.items, space) if asked.context else "",
-        note=found.error,
+        context=context_block(recalled.items, space) if params.context else "",
+        note=recalled.error,
     )
 
 
@@ -110,15 +102,17 @@ def moment(day: date | None, space: Space, clock: time) -> datetime | None:
 
 
 def context_block(items: list[Scored], space: Space) -> str:
-    """The memories as data between marks that nobody can guess; nothing when there are none."""
-    lines = [sections.RENDER[one.unit.kind](one.unit, space.zone) for one in items]
+    """Return the memories as data between marks that nobody can guess; "" when there are none."""
+    lines = [sections.RENDER[item.unit.kind](item.unit, space.zone) for item in items]
     return sections.fence("\n".join(lines)) if lines else ""
 
 
-def _memory(one: Scored, space: Space) -> shapes.Memory:
-    unit = one.unit
-    owner = "chats:index" if unit.kind == "message" else f"{unit.kind}s:detail"
-    which = {} if unit.kind == "message" else {"pk": unit.owner_id}
+def _memory(item: Scored, space: Space) -> shapes.Memory:
+    unit = item.unit
+    if unit.kind == "message":
+        url = page("chats:index", space)
+    else:
+        url = page(f"{unit.kind}s:detail", space, pk=unit.owner_id)
     return shapes.Memory(
         kind=unit.kind,
         id=unit.owner_id,
@@ -128,22 +122,22 @@ def _memory(one: Scored, space: Space) -> shapes.Memory:
         subject=unit.subject or "",
         said_by=unit.said_by or "",
         at=unit.at.astimezone(space.zone),
-        score=round(one.score, 4),
-        confidence=round(one.confidence, 4),
-        url=page(owner, space, **which),
+        score=round(item.score, 4),
+        confidence=round(item.confidence, 4),
+        url=url,
     )
 
 
-def search(token: ApiToken, asked: shapes.Search) -> shapes.Hits:
-    """The same words in facts, episodes, people and, for who may, messages."""
-    found = [
-        shapes.Hit(kind=kind, id=row.pk, text=_cut(words(row)), url=KINDS[kind].url(row))
-        for kind, words in SEARCHED.items()
+def search(token: ApiToken, params: shapes.Search) -> shapes.Hits:
+    """Search facts, episodes, people and, with the right for it, messages."""
+    hits = [
+        shapes.Hit(kind=kind, id=row.pk, text=_cut(text_of(row)), url=KINDS[kind].show(row).url)
+        for kind, text_of in SEARCHED.items()
         if kind != "messages" or is_private(token)
-        for row in KINDS[kind].rows(token, asked)[: asked.limit]
+        for row in KINDS[kind].rows(token, params)[: params.limit]
     ]
-    note(token, "search", found=len(found))
-    return shapes.Hits(items=found[: asked.limit])
+    note(token, "search", found=len(hits))
+    return shapes.Hits(items=hits[: params.limit])
 
 
 def version_of(row: Model) -> str:
@@ -151,38 +145,22 @@ def version_of(row: Model) -> str:
 
 
 def _shape(shape: type[shapes.Row], place: str, row: Model, **other: Any) -> Any:
-    """The row for programs: what it calls the same, and what is given beside that."""
+    """Return the row for programs: `other`, and what row and shape call by the same name."""
     names = [name for name, field in shape.model_fields.items() if field.is_required()]
-    given = other if "url" in other else {"url": page(place, row.space, pk=row.pk)} | other
-    return shape(**{name: getattr(row, name) for name in names if name not in given}, **given)
+    values = other if "url" in other else {"url": page(place, row.space, pk=row.pk)} | other
+    return shape(**{name: getattr(row, name) for name in names if name not in values}, **values)
 
 
 def fact_shape(row: Fact) -> shapes.Fact:
     times = {"true_from": row.valid_from, "true_until": row.valid_to, "at": row.last_seen_at}
     checks = {"checked": row.checked_at, "due": lasting.due_at(row, row.space)}
-    known = times | checks | {"version": version_of(row)}
-    return _shape(shapes.Fact, "facts:detail", row, **known)
+    version = version_of(row)
+    return _shape(shapes.Fact, "facts:detail", row, version=version, **times, **checks)
 
 
 def _episode(row: Episode) -> shapes.Episode:
-    told = {"text": _cut(row.body), "ended_at": row.ended_at or row.started_at}
-    return _shape(shapes.Episode, "episodes:detail", row, **told)
-
-
-def _pattern(row: Pattern) -> shapes.Pattern:
-    return _shape(shapes.Pattern, "patterns:detail", row, times_used=row.use_count)
-
-
-def _person(row: Entity) -> shapes.Person:
-    return _shape(shapes.Person, "people:detail", row)
-
-
-def _note_shape(row: WorkingNote) -> shapes.Note:
-    return _shape(shapes.Note, "working:detail", row, chat=row.chat.key)
-
-
-def _chat(row: Chat) -> shapes.Chat:
-    return _shape(shapes.Chat, "chats:detail", row, name=row.key)
+    ended_at = row.ended_at or row.started_at
+    return _shape(shapes.Episode, "episodes:detail", row, text=_cut(row.body), ended_at=ended_at)
 
 
 def _message(row: Message) -> shapes.Said:
@@ -200,79 +178,83 @@ def _ruling(row: Ruling) -> shapes.Ruling:
     return _shape(shapes.Ruling, "", row, since=row.created_at, url=url)
 
 
-def _receipt(row: Recall) -> shapes.Receipt:
-    return _shape(shapes.Receipt, "recall:receipt", row)
+def _shown_as(shape: type[shapes.Row], place: str, **renamed: str) -> Callable[[Model], Any]:
+    """Return a function that shapes a row; `renamed` gives fields another attribute of the row."""
+
+    def show(row: Model) -> shapes.Row:
+        return _shape(shape, place, row, **{k: attrgetter(v)(row) for k, v in renamed.items()})
+
+    return show
 
 
-def _cut(said: str) -> str:
-    return said if len(said) <= MAX_TEXT else f"{said[: MAX_TEXT - 1]}…"
+def _cut(text: str) -> str:
+    return text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 1]}…"
 
 
-def facts(token: ApiToken, asked: shapes.FactSearch) -> shapes.Facts:
-    """The facts as they are, or as they were believed on a day."""
-    if asked.as_of and asked.as_of > token.space.local_date(timezone.now()):
+def facts(token: ApiToken, params: shapes.FactSearch) -> shapes.Facts:
+    """List the facts as they are, or as they were believed on a day."""
+    if params.as_of and params.as_of > token.space.local_date(timezone.now()):
         raise Refused(_("“as_of” lies ahead: nothing was believed then yet."))
-    wanted = _wanted(token, asked)
-    rows, after = cut_page(_facts(token, asked), facts_search.order(wanted), asked)
+    filters = _fact_filter(token, params)
+    rows, after = cut_page(_facts(token, params), facts_search.order(filters), params)
     note(token, "facts", found=len(rows))
-    known = rows_at(Fact, rows) if wanted.when else rows
-    return shapes.Facts(items=[fact_shape(row) for row in known], next=after)
+    rows = rows_at(Fact, rows) if filters.when else rows
+    return shapes.Facts(items=[fact_shape(row) for row in rows], next=after)
 
 
-def _wanted(token: ApiToken, asked) -> FactFilter:
-    words = text.clean(getattr(asked, "words", ""))
-    private, chat = is_private(token), getattr(asked, "chat", None)
-    days = {name: getattr(asked, name, None) for name in ("as_of", "valid_at")}
+def _fact_filter(token: ApiToken, params) -> FactFilter:
+    private, chat = is_private(token), getattr(params, "chat", None)
+    days = {name: getattr(params, name, None) for name in ("as_of", "valid_at")}
     return FactFilter(
-        q=words,
-        subject=text.one_line(getattr(asked, "subject", "")),
-        kind=getattr(asked, "kind", ""),
-        status=getattr(asked, "status", Fact.Status.ACTIVE),
+        q=text.clean(getattr(params, "words", "")),
+        subject=text.one_line(getattr(params, "subject", "")),
+        kind=getattr(params, "kind", ""),
+        status=getattr(params, "status", Fact.Status.ACTIVE),
         chat=(str(chat) if chat else "") if private else HERE,
         **{name: day.isoformat() for name, day in days.items() if day},
     )
 
 
-def _facts(token: ApiToken, asked) -> QuerySet:
-    wanted = _wanted(token, asked)
-    rows = facts_search.find(token.space, wanted, now=timezone.now()).select_related("space")
+def _facts(token: ApiToken, params) -> QuerySet:
+    filters = _fact_filter(token, params)
+    rows = facts_search.find(token.space, filters, now=timezone.now()).select_related("space")
     rows = mentionable(token, rows)
-    since = getattr(asked, "since", None)
+    since = getattr(params, "since", None)
     return rows.filter(last_seen_at__gt=since) if since else rows
 
 
-def _episodes(token: ApiToken, asked) -> QuerySet:
-    # What recall may find: nothing that was discarded, and nothing that a guard holds back.
+def _episodes(token: ApiToken, params) -> QuerySet:
+    # Only what recall may find: not what was discarded or what a guard holds back.
     live = Unit.objects.filter(space=token.space, kind="episode", live=True).values("owner_id")
     rows = visible(token, Episode).filter(pk__in=live)
-    return _with_words(rows, asked, "title", "body")
+    return _with_words(rows, params, "title", "body")
 
 
-def _people(token: ApiToken, asked) -> QuerySet:
-    rows = people_page.find(token.space, getattr(asked, "words", ""))
+def _people(token: ApiToken, params) -> QuerySet:
+    rows = people_page.find(token.space, getattr(params, "words", ""))
     return rows if is_private(token) else rows.filter(chat=None)
 
 
-def _with_words(rows: QuerySet, asked, *fields: str) -> QuerySet:
-    said = text.clean(getattr(asked, "words", ""))
-    return rows.filter(substring_filter(said, *fields)) if said else rows
+def _with_words(rows: QuerySet, params, *fields: str) -> QuerySet:
+    words = text.clean(getattr(params, "words", ""))
+    return rows.filter(substring_filter(words, *fields)) if words else rows
 
 
-def _proposals(token: ApiToken, asked) -> QuerySet:
+def _proposals(token: ApiToken, params) -> QuerySet:
     rows = rows_in(token.space, Proposal)
-    status = getattr(asked, "status", None)
+    status = getattr(params, "status", None)
     return rows.filter(status=status) if status else rows
 
 
-def _nights(token: ApiToken, asked) -> QuerySet:
-    """The nights with their counts: asked for in one query, however many there are."""
+def _nights(token: ApiToken, params) -> QuerySet:
+    """Return the nights with their counts, in one query."""
     return rows_in(token.space, Night).annotate(
         changed=Count("changes", distinct=True), proposed=Count("proposals", distinct=True)
     )
 
 
-def _rulings(token: ApiToken, asked) -> QuerySet:
-    """Those in force; what is not to be mentioned is told to nobody who sees only the space."""
+def _rulings(token: ApiToken, params) -> QuerySet:
+    """Return rulings in force; "don't mention" rulings only to those who see single chats."""
     rows = rows_in(token.space, Ruling).filter(status="active")
     return rows if is_private(token) else rows.exclude(kind=Ruling.Kind.DONT_MENTION)
 
@@ -287,41 +269,40 @@ class Kind:
     order: Order
     gives: type
 
-    def url(self, row: Model) -> str:
-        return self.show(row).url
 
-
-def _messages(token: ApiToken, asked) -> QuerySet:
-    rows = _with_words(rows_in(token.space, Message), asked, "text")
-    chat = getattr(asked, "chat", None)
+def _messages(token: ApiToken, params) -> QuerySet:
+    rows = _with_words(rows_in(token.space, Message), params, "text")
+    chat = getattr(params, "chat", None)
     return rows.filter(chat=chat) if chat else rows
 
 
-def _live_patterns(token: ApiToken, asked) -> QuerySet:
-    return visible(token, Pattern).filter(status="active")
+def _visible(model: type[Model], **filters: str) -> Callable[[ApiToken, object], QuerySet]:
+    return lambda token, params: visible(token, model).filter(**filters)
 
 
 def _all(model: type[Model], *also: str) -> Callable[[ApiToken, object], QuerySet]:
-    return lambda token, asked: rows_in(token.space, model).select_related("space", *also)
+    return lambda token, params: rows_in(token.space, model).select_related("space", *also)
 
 
-def _receipts(token: ApiToken, asked) -> QuerySet:
-    return visible(token, Recall)
-
-
-CHANGED, CREATED, BY_NAME = Order("updated_at"), Order("created_at"), Order("name", str, down=False)
-STARTED = Order("started_at")
+CHANGED, CREATED, STARTED = Order("updated_at"), Order("created_at"), Order("started_at")
+_pattern = _shown_as(shapes.Pattern, "patterns:detail", times_used="use_count")
+_person = _shown_as(shapes.Person, "people:detail")
+_note = _shown_as(shapes.Note, "working:detail", chat="chat.key")
+_chat = _shown_as(shapes.Chat, "chats:detail", name="key")
+_receipt = _shown_as(shapes.Receipt, "recall:receipt")
 KINDS = {
     "facts": Kind("fact", _facts, fact_shape, CHANGED, shapes.Facts),
     "episodes": Kind("episode", _episodes, _episode, STARTED, shapes.Episodes),
-    "patterns": Kind("pattern", _live_patterns, _pattern, CHANGED, shapes.Patterns),
-    "people": Kind("person", _people, _person, BY_NAME, shapes.People),
-    "notes": Kind("working note", _all(WorkingNote, "chat"), _note_shape, CHANGED, shapes.Notes),
+    "patterns": Kind(
+        "pattern", _visible(Pattern, status="active"), _pattern, CHANGED, shapes.Patterns
+    ),
+    "people": Kind("person", _people, _person, Order("name", str, down=False), shapes.People),
+    "notes": Kind("working note", _all(WorkingNote, "chat"), _note, CHANGED, shapes.Notes),
     "chats": Kind("chat", _all(Chat), _chat, CREATED, shapes.Chats),
     "messages": Kind("message", _messages, _message, Order("sent_at"), shapes.Messages),
     "nights": Kind("night", _nights, _night, STARTED, shapes.Nights),
     "rulings": Kind("ruling", _rulings, _ruling, CREATED, shapes.Rulings),
-    "receipts": Kind("receipt", _receipts, _receipt, Order("at"), shapes.Receipts),
+    "receipts": Kind("receipt", _visible(Recall), _receipt, Order("at"), shapes.Receipts),
 }
 SEARCHED = {
     "facts": lambda row: row.text,
@@ -332,11 +313,11 @@ SEARCHED = {
 
 
 def lister(name: str) -> Callable:
-    """The function that lists this kind, page by page."""
+    """Return the function that lists this kind, page by page."""
     kind = KINDS[name]
 
-    def list_rows(token: ApiToken, asked):
-        rows, after = cut_page(kind.rows(token, asked).select_related("space"), kind.order, asked)
+    def list_rows(token: ApiToken, params):
+        rows, after = cut_page(kind.rows(token, params).select_related("space"), kind.order, params)
         note(token, name, found=len(rows))
         return kind.gives(items=[kind.show(row) for row in rows], next=after)
 
@@ -344,11 +325,11 @@ def lister(name: str) -> Callable:
 
 
 def getter(name: str, more: Callable | None = None) -> Callable:
-    """The function that gives one row of this kind; `more` adds to its shape."""
+    """Return the function that gets one row of this kind; `more` adds to its shape."""
     kind = KINDS[name]
 
-    def get_row(token: ApiToken, asked: shapes.Which):
-        row = find(token, kind.rows(token, None).select_related("space"), asked.id, kind.what)
+    def get_row(token: ApiToken, params: shapes.Which):
+        row = find(token, kind.rows(token, None).select_related("space"), params.id, kind.what)
         note(token, kind.what.replace(" ", "_"), id=row.pk)
         shape = kind.show(row)
         return more(token, row, shape) if more else shape
@@ -357,104 +338,104 @@ def getter(name: str, more: Callable | None = None) -> Callable:
 
 
 def with_facts(token: ApiToken, row: Entity, shape: shapes.Person) -> shapes.Person:
-    known = facts_of(group(row)).live().filter(pk__in=_facts(token, None).values("pk")).newest()
-    return shape.model_copy(update={"facts": [fact.text for fact in known[:50]]})
+    facts = facts_of(group(row)).live().filter(pk__in=_facts(token, None).values("pk")).newest()
+    return shape.model_copy(update={"facts": [fact.text for fact in facts[:50]]})
 
 
 def with_items(token: ApiToken, row: Recall, shape: shapes.Receipt) -> shapes.Receipt:
-    told = [
-        {"kind": one.kind, "id": getattr(one, f"{one.kind}_id", None), "rank": one.rank}
-        | {"score": one.score, "parts": one.parts, "injected": one.injected, "cut": one.cut}
-        for one in row.items.order_by("rank")[:50]
+    names = ("rank", "score", "parts", "injected", "cut")
+    items = [
+        {"kind": item.kind, "id": getattr(item, f"{item.kind}_id", None)}
+        | {name: getattr(item, name) for name in names}
+        for item in row.items.order_by("rank")[:50]
     ]
-    return shape.model_copy(update={"items": told})
+    return shape.model_copy(update={"items": items})
 
 
-def _fact(token: ApiToken, asked: shapes.Which, what: str) -> Fact:
-    """Any fact it may see, whatever its state, but none that a guard holds back."""
+def _fact(token: ApiToken, params: shapes.Which, what: str) -> Fact:
+    """Return a fact that the token may see, in any state but quarantine and trash."""
     states = (Fact.Status.ACTIVE, Fact.Status.ARCHIVED, Fact.Status.SUPERSEDED)
     rows = visible(token, Fact).filter(status__in=states).select_related("space")
-    row = find(token, rows, asked.id, "fact")
+    row = find(token, rows, params.id, "fact")
     note(token, what, id=row.pk)
     return row
 
 
-def get_fact(token: ApiToken, asked: shapes.Which) -> shapes.Fact:
-    return fact_shape(_fact(token, asked, "fact"))
+def get_fact(token: ApiToken, params: shapes.Which) -> shapes.Fact:
+    return fact_shape(_fact(token, params, "fact"))
 
 
-def fact_history(token: ApiToken, asked: shapes.Which) -> shapes.History:
-    steps = history.history(_fact(token, asked, "history"), limit=HISTORY)
+def fact_history(token: ApiToken, params: shapes.Which) -> shapes.History:
+    steps = history.history(_fact(token, params, "history"), limit=MAX_CHANGES)
     return shapes.History(items=[_change(step) for step in steps])
 
 
 def _change(step: history.Change) -> shapes.Change:
-    told = {name: step.after[name] for name in TOLD if name in step.after}
     fields = step.fields
+    shown = {name: fields[name] for name in SHOWN_FIELDS & set(fields)}
+    new_row = {name: step.after[name] for name in SHOWN_FIELDS & set(step.after)}
     return shapes.Change(
         at=step.at,
         by=actor_name(step.by),
         why=step.why,
         change=str(step.context_id or ""),
-        before={name: fields[name][0] for name in TOLD & set(fields)},
-        after={name: fields[name][1] for name in TOLD & set(fields)} if fields else told,
+        before={name: change[0] for name, change in shown.items()},
+        after={name: change[1] for name, change in shown.items()} if fields else new_row,
     )
 
 
-def proposals(token: ApiToken, asked: shapes.ProposalSearch) -> shapes.Proposals:
-    rows, after = cut_page(_proposals(token, asked), Order("created_at", down=False), asked)
+def proposals(token: ApiToken, params: shapes.ProposalSearch) -> shapes.Proposals:
+    rows, after = cut_page(_proposals(token, params), Order("created_at", down=False), params)
     waiting = rows_in(token.space, Proposal).filter(status=Proposal.Status.PENDING).count()
-    known = _shared(token, (one for row in rows for one in _speaks_of(row)))
+    shared = _shared(token, (key for row in rows for key in _rows_named(row)))
     note(token, "proposals", found=len(rows))
-    return shapes.Proposals(
-        items=[_proposal(token, row, known) for row in rows], next=after, count=waiting
-    )
+    items = [_proposal(token, row, shared) for row in rows]
+    return shapes.Proposals(items=items, next=after, count=waiting)
 
 
-def proposal(token: ApiToken, asked: shapes.Which) -> shapes.Proposal:
-    row = find(token, _proposals(token, None), asked.id, "proposal")
+def proposal(token: ApiToken, params: shapes.Which) -> shapes.Proposal:
+    row = find(token, _proposals(token, None), params.id, "proposal")
     note(token, "proposal", id=row.pk)
-    return _proposal(token, row, _shared(token, _speaks_of(row)))
+    return _proposal(token, row, _shared(token, _rows_named(row)))
 
 
-def _proposal(token: ApiToken, row: Proposal, known: set) -> shapes.Proposal:
-    title = row.title if is_private(token) or _for_all(row, known) else None
+def _proposal(token: ApiToken, row: Proposal, shared: set) -> shapes.Proposal:
+    title = row.title if is_private(token) or _is_for_all(row, shared) else None
     url = page("proposals:detail", token.space, pk=row.pk)
-    told = {"title": title, "source": row.mode, "since": row.created_at, "url": url}
-    return _shape(shapes.Proposal, "", row, **told)
+    origin = {"source": row.mode, "since": row.created_at, "url": url}
+    return _shape(shapes.Proposal, "", row, title=title, **origin)
 
 
-def _for_all(row: Proposal, known: set[tuple[str, int]]) -> bool:
+def _is_for_all(row: Proposal, shared: set[tuple[str, int]]) -> bool:
     """Whether its title comes only from what the whole space may see, and from no attack."""
     if NOT_FOR_ALL.intersection(row.flags) or row.after.get("chat"):
         return False
-    if any(one.get("chat") or one.get("message") for one in row.evidence):
+    if any(source.get("chat") or source.get("message") for source in row.evidence):
         return False
-    return set(_speaks_of(row)) <= known
+    return set(_rows_named(row)) <= shared
 
 
-def _speaks_of(row: Proposal) -> list[tuple[str, int]]:
-    aims = [(one["type"], one["id"]) for one in row.targets if one["type"] in ROWS]
-    return aims + [(kind, one[kind]) for one in row.evidence for kind in ROWS if one.get(kind)]
+def _rows_named(row: Proposal) -> list[tuple[str, int]]:
+    """Return (kind, id) of what the proposal would change and of what it rests on."""
+    targets = [(target["type"], target["id"]) for target in row.targets if target["type"] in ROWS]
+    return targets + [(kind, ref[kind]) for ref in row.evidence for kind in ROWS if ref.get(kind)]
 
 
-def _shared(token: ApiToken, named: Iterable[tuple[str, int]]) -> set[tuple[str, int]]:
-    """Those of the rows that the whole space may see; one query a kind."""
-    wanted: dict[str, set[int]] = {}
-    for kind, pk in named:
-        wanted.setdefault(kind, set()).add(pk)
-    return {
-        (kind, pk)
-        for kind, pks in wanted.items()
-        for pk in rows_in(token.space, ROWS[kind])
-        .filter(chat=None, pk__in=pks)
-        .values_list("pk", flat=True)
-    }
+def _shared(token: ApiToken, keys: Iterable[tuple[str, int]]) -> set[tuple[str, int]]:
+    """Return those of the rows that the whole space may see, with one query a kind."""
+    by_kind: dict[str, set[int]] = {}
+    for kind, pk in keys:
+        by_kind.setdefault(kind, set()).add(pk)
+    shared = set()
+    for kind, pks in by_kind.items():
+        rows = rows_in(token.space, ROWS[kind]).filter(chat=None, pk__in=pks)
+        shared |= {(kind, pk) for pk in rows.values_list("pk", flat=True)}
+    return shared
 
 
-def quarantine(token: ApiToken, asked: shapes.Part) -> shapes.Quarantine:
-    """That something is held back, and why. Its words may be an attack: they are for people."""
-    found = [
+def quarantine(token: ApiToken, params: shapes.Part) -> shapes.Quarantine:
+    """List what is held back, and why, without its words: they may be an attack."""
+    held = [
         shapes.Held(
             id=row.pk,
             kind=kind,
@@ -463,21 +444,20 @@ def quarantine(token: ApiToken, asked: shapes.Part) -> shapes.Quarantine:
             url=page("quarantine:index", token.space),
         )
         for kind, rows in screening.pending(token.space).items()
-        for row in (rows if is_private(token) else rows.filter(chat=None))[: asked.limit]
+        for row in (rows if is_private(token) else rows.filter(chat=None))[: params.limit]
     ]
-    note(token, "quarantine", found=len(found))
-    return shapes.Quarantine(items=sorted(found, key=lambda one: one.since)[-asked.limit :])
+    note(token, "quarantine", found=len(held))
+    return shapes.Quarantine(items=sorted(held, key=lambda row: row.since)[-params.limit :])
 
 
-def health(token: ApiToken, asked: shapes.Nothing) -> shapes.Health:
+def health(token: ApiToken, params: shapes.Nothing) -> shapes.Health:
     now = timezone.now()
-    found = health_checks.report(health_checks.check(token.space, now=now), now=now)
     note(token, "health")
-    return shapes.Health(**found)
+    return shapes.Health(**health_checks.report(health_checks.check(token.space, now=now), now=now))
 
 
-def costs(token: ApiToken, asked: shapes.Nothing) -> shapes.Costs:
-    """What the language models cost in this month of the space."""
+def costs(token: ApiToken, params: shapes.Nothing) -> shapes.Costs:
+    """Return what the language models cost in this month of the space."""
     local = timezone.now().astimezone(token.space.zone)
     month = local.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
     calls = LlmCall.objects.filter(space=token.space, at__gte=month)
@@ -489,12 +469,11 @@ def costs(token: ApiToken, asked: shapes.Nothing) -> shapes.Costs:
     }
     items = [shapes.Cost(**row) for row in calls.values("purpose").annotate(**spent)]
     note(token, "costs")
-    return shapes.Costs(
-        month=f"{month:%Y-%m}", dollars=sum(one.dollars for one in items), items=items
-    )
+    dollars = sum(item.dollars for item in items)
+    return shapes.Costs(month=f"{month:%Y-%m}", dollars=dollars, items=items)
 
 
-def space_settings(token: ApiToken, asked: shapes.Nothing) -> shapes.Settings:
+def space_settings(token: ApiToken, params: shapes.Nothing) -> shapes.Settings:
     space = token.space
     note(token, "settings")
     same = {name: getattr(space, name) for name in ("name", "language", "timezone")}

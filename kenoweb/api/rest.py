@@ -23,7 +23,7 @@ from pydantic import ValidationError as PydanticError
 from kenoweb.api import shapes
 from kenoweb.api.calls import Refused, rights
 from kenoweb.api.oauth import challenge
-from kenoweb.api.operations import DATA, OPERATIONS, Operation, perform
+from kenoweb.api.operations import DATA_WARNING, OPERATIONS, Operation, perform
 from kenoweb.auth.access import public, with_token
 from memory.chats.service import BadChatId
 from memory.facts.service import Invalid
@@ -91,7 +91,7 @@ class Key(HttpBearer):
 
 
 ABOUT = (
-    f"The memory of the space that the token names. {DATA} Errors are problems "
+    f"The memory of the space that the token names. {DATA_WARNING} Errors are problems "
     "(RFC 9457) with a sentence. A write with an `Idempotency-Key` is done once; `If-Match` with "
     "the `version` you read refuses to write over a later change."
 )

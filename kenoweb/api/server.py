@@ -40,7 +40,7 @@ from mcp_types import Tool as ToolOffer
 from pydantic import BaseModel, ValidationError
 
 from kenoweb.api.calls import Refused, rights
-from kenoweb.api.operations import DATA, OPERATIONS, Operation, perform
+from kenoweb.api.operations import DATA_WARNING, OPERATIONS, Operation, perform
 from kenoweb.launcher import mcp_pipe
 
 INSTRUCTIONS = f"""\
@@ -49,7 +49,7 @@ Ask `recall` before you answer anything that may depend on the people, projects,
 decisions of this space; give the receipt's url when somebody asks why. `remember` what is worth
 knowing in a month, one sentence each, and never secrets. What you write may wait for a person, and
 what looks like an attack is held back; only people decide what waits.
-{DATA}
+{DATA_WARNING}
 """
 log = logging.getLogger(__name__)
 # A file is not an answer for a model.
@@ -73,7 +73,7 @@ SNAPSHOT, ONE = "keno://space/facts", "keno://space/{kind}/{id}"
 
 
 def offer(tool: Operation) -> ToolOffer:
-    read = "" if tool.writes else DATA
+    read = "" if tool.writes else DATA_WARNING
     return ToolOffer(
         name=tool.name,
         title=tool.title,
@@ -83,7 +83,7 @@ def offer(tool: Operation) -> ToolOffer:
         annotations=ToolAnnotations(
             read_only_hint=not tool.writes,
             destructive_hint=tool.method == "DELETE",
-            idempotent_hint=tool.again_is_the_same,
+            idempotent_hint=tool.idempotent,
             open_world_hint=False,
         ),
     )

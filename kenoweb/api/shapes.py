@@ -6,9 +6,17 @@ from typing import Any, Literal
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, create_model
 
 LARGEST = 2**63 - 1
+
+
+def _field(description: str, default: Any = ..., **rules: Any) -> Any:
+    return Field(default, description=description, **rules)
+
+
 ID = Field(ge=1, le=LARGEST)
-WORDS = Field("", max_length=200, description="All of these words must be in it; none: everything.")
-PAGE = "Its page in the dashboard."
+WORDS = _field("All of these words must be in it; none: everything.", "", max_length=200)
+VERSION = _field("Only if it still has this version (over HTTP: If-Match).", "", max_length=64)
+RECEIPT_URL = _field("The page of the receipt.", "")
+Level = Literal["none", "low", "medium", "high"]
 
 
 class Asked(BaseModel):
@@ -20,19 +28,17 @@ class Nothing(Asked):
 
 
 class Which(Asked):
-    id: int = Field(ge=1, le=LARGEST, description="Its id, from a list or from `recall`.")
+    id: int = _field("Its id, from a list or from `recall`.", ge=1, le=LARGEST)
 
 
 class Times(Which):
-    true_from: date | None = Field(None, description="The first day it holds; left out: as it is.")
-    true_until: date | None = Field(None, description="The last day it holds; left out: as it is.")
+    true_from: date | None = _field("The first day it holds; left out: as it is.", None)
+    true_until: date | None = _field("The last day it holds; left out: as it is.", None)
 
 
 class Part(Asked):
-    limit: int = Field(20, ge=1, le=50, description="How many to return at most.")
-    after: str = Field(
-        "", max_length=200, description="`next` of the answer before, to read on from there."
-    )
+    limit: int = _field("How many to return at most.", 20, ge=1, le=50)
+    after: str = _field("`next` of the answer before, to read on from there.", "", max_length=200)
 
 
 class Search(Part):
@@ -42,33 +48,30 @@ class Search(Part):
 class Clocks(Asked):
     """Two clocks: what was believed on one day about another."""
 
-    as_of: date | None = Field(
-        None, description="What was believed at the end of this day; left out: today."
-    )
-    valid_at: date | None = Field(
-        None,
-        description="What held on this day, also when it is over by now; left out: what holds now.",
+    as_of: date | None = _field("What was believed at the end of this day; left out: today.", None)
+    valid_at: date | None = _field(
+        "What held on this day, also when it is over by now; left out: what holds now.", None
     )
 
 
 class FactSearch(Search, Clocks):
-    subject: str = Field(
-        "", max_length=120, description="Only facts about exactly this subject, as facts name it."
+    subject: str = _field(
+        "Only facts about exactly this subject, as facts name it.", "", max_length=120
     )
-    kind: Literal["", "fact", "concept", "procedure", "lesson", "lore", "goal", "note"] = Field(
-        "", description="Only facts of this kind."
+    kind: Literal["", "fact", "concept", "procedure", "lesson", "lore", "goal", "note"] = _field(
+        "Only facts of this kind.", ""
     )
-    status: Literal["active", "archived", "superseded"] = Field(
-        "active", description="Believed (the usual), put away, or replaced by another."
+    status: Literal["active", "archived", "superseded"] = _field(
+        "Believed (the usual), put away, or replaced by another.", "active"
     )
-    chat: int | None = Field(
-        None, ge=1, le=LARGEST, description="Only of this chat. Needs the right “private”."
+    chat: int | None = _field(
+        "Only of this chat. Needs the right “private”.", None, ge=1, le=LARGEST
     )
-    since: AwareDatetime | None = Field(None, description="Only what was said last after this.")
+    since: AwareDatetime | None = _field("Only what was said last after this.", None)
 
 
 class ChatPart(Part):
-    chat: int | None = Field(None, ge=1, le=LARGEST, description="Only of this chat, by its id.")
+    chat: int | None = _field("Only of this chat, by its id.", None, ge=1, le=LARGEST)
 
 
 class MessageSearch(ChatPart):
@@ -80,35 +83,29 @@ class ProposalSearch(Part):
 
 
 class Query(Asked):
-    query: str = Field(
-        min_length=1,
-        max_length=2000,
-        description="What you want to know, in plain words, in any language.",
+    query: str = _field(
+        "What you want to know, in plain words, in any language.", min_length=1, max_length=2000
     )
 
 
 class Question(Query, Clocks):
-    limit: int = Field(8, ge=1, le=20, description="How many memories to return at most.")
-    budget: int | None = Field(
-        None, ge=16, le=100_000, description="How many tokens of memory to return at most."
+    limit: int = _field("How many memories to return at most.", 8, ge=1, le=20)
+    budget: int | None = _field(
+        "How many tokens of memory to return at most.", None, ge=16, le=100_000
     )
-    context: bool = Field(
-        False, description="Also give the memories as one block to paste into a prompt."
-    )
+    context: bool = _field("Also give the memories as one block to paste into a prompt.", False)
 
 
 class Saying(Asked):
-    text: str = Field(
+    text: str = _field(
+        "One thing to remember, as one sentence that can be understood alone.",
         min_length=1,
         max_length=2000,
-        description="One thing to remember, as one sentence that can be understood alone.",
     )
-    subject: str = Field(
-        "", max_length=120, description="Who or what it is about: a name. May be left out."
-    )
-    true_from: date | None = Field(None, description="The first day it holds, when that is known.")
-    true_until: date | None = Field(
-        None, description="The last day it holds, when that is known; may lie ahead."
+    subject: str = _field("Who or what it is about: a name. May be left out.", "", max_length=120)
+    true_from: date | None = _field("The first day it holds, when that is known.", None)
+    true_until: date | None = _field(
+        "The last day it holds, when that is known; may lie ahead.", None
     )
 
 
@@ -116,25 +113,21 @@ class Revision(Asked):
     id: int = ID
     text: str | None = Field(None, min_length=1, max_length=2000)
     subject: str | None = Field(None, max_length=120)
-    version: str = Field(
-        "", max_length=64, description="Only if it still has this version (over HTTP: If-Match)."
-    )
+    version: str = VERSION
 
 
 class Removal(Asked):
     id: int = ID
-    version: str = Field(
-        "", max_length=64, description="Only if it still has this version (over HTTP: If-Match)."
-    )
+    version: str = VERSION
 
 
 class Habit(Asked):
-    trigger: str = Field(min_length=1, max_length=200, description="What a message says.")
-    response: str = Field(min_length=1, max_length=2000, description="How to answer it.")
+    trigger: str = _field("What a message says.", min_length=1, max_length=200)
+    response: str = _field("How to answer it.", min_length=1, max_length=2000)
 
 
 class NoteText(Asked):
-    id: int = Field(ge=1, le=LARGEST, description="The id of the chat.")
+    id: int = _field("The id of the chat.", ge=1, le=LARGEST)
     task: str = Field("", max_length=500)
     context: list[str] = Field([], max_length=50)
     pending: list[str] = Field([], max_length=50)
@@ -142,73 +135,69 @@ class NoteText(Asked):
 
 
 class Undoing(Asked):
-    change: str = Field(
-        pattern=r"^[0-9a-fA-F-]{36}$", description="`change` of the answer to what you did."
-    )
+    change: str = _field("`change` of the answer to what you did.", pattern=r"^[0-9a-fA-F-]{36}$")
 
 
 class Message(Asked):
-    content: str = Field(min_length=1, max_length=20_000, description="What is said.")
-    chat: str = Field(
-        "main", pattern=r"^[A-Za-z0-9_-]{1,100}$", description="A name for the conversation."
-    )
-    author: str = Field("", max_length=120, description="Who says it, as people read it.")
-    id: str = Field("", max_length=100, description="The same id again is the same message.")
-    wait: float = Field(30, ge=0, le=120, description="Wait at most so many seconds.")
+    content: str = _field("What is said.", min_length=1, max_length=20_000)
+    chat: str = _field("A name for the conversation.", "main", pattern=r"^[A-Za-z0-9_-]{1,100}$")
+    author: str = _field("Who says it, as people read it.", "", max_length=120)
+    id: str = _field("The same id again is the same message.", "", max_length=100)
+    wait: float = _field("Wait at most so many seconds.", 30, ge=0, le=120)
 
 
 class File(Asked):
-    name: str = Field(min_length=1, max_length=100, description="Its file name, with the ending.")
-    content: str = Field(min_length=1, max_length=900_000, description="Its text.")
-    format: str = Field("", max_length=40, description="Left out: found from the file itself.")
+    name: str = _field("Its file name, with the ending.", min_length=1, max_length=100)
+    content: str = _field("Its text.", min_length=1, max_length=900_000)
+    format: str = _field("Left out: found from the file itself.", "", max_length=40)
 
 
 class Row(BaseModel):
     id: int
-    url: str = Field(description=PAGE)
+    url: str = _field("Its page in the dashboard.")
 
 
 class Memory(Row):
     kind: Literal["fact", "episode", "message"]
     text: str
-    quote: str = Field(description="The words it comes from, as they were said; may be empty.")
+    quote: str = _field("The words it comes from, as they were said; may be empty.")
     subject: str
     said_by: str
-    at: datetime = Field(description="When it was said, or happened.")
-    score: float = Field(description="What it got in the ranking; higher is better.")
-    confidence: float = Field(description="0 to 1: how likely it is to the point.")
+    at: datetime = _field("When it was said, or happened.")
+    score: float = _field("What it got in the ranking; higher is better.")
+    confidence: float = _field("0 to 1: how likely it is to the point.")
 
 
 class Recollection(BaseModel):
     memories: list[Memory]
-    confidence: float = Field(description="0 to 1: how surely the best of them answers.")
-    level: Literal["none", "low", "medium", "high"]
-    receipt: int | None = Field(description="The receipt says why these; null for the past.")
-    url: str = Field("", description="The page of the receipt.")
-    context: str = Field("", description="The memories as one block of data for a prompt.")
-    note: str = Field("", description="What went wrong on the way, if anything did.")
+    confidence: float = _field("0 to 1: how surely the best of them answers.")
+    level: Level
+    receipt: int | None = _field("The receipt says why these; null for the past.")
+    url: str = RECEIPT_URL
+    context: str = _field("The memories as one block of data for a prompt.", "")
+    note: str = _field("What went wrong on the way, if anything did.", "")
 
 
 class Answer(BaseModel):
     answer: str
     model: str
-    level: Literal["none", "low", "medium", "high"]
+    level: Level
     receipt: int | None
-    url: str = Field("", description="The page of the receipt.")
+    url: str = RECEIPT_URL
 
 
 class Done(BaseModel):
-    outcome: str = Field(
-        description="new; again: known already, now believed the more; restored; quarantined: held "
+    outcome: str = _field(
+        "new; again: known already, now believed the more; restored; quarantined: held "
         "back until a person has looked; proposed: it waits for a person; forgotten, revised, "
         "unchanged, undone; refused: not done."
     )
-    message: str = Field(description="The same as a sentence for people, with the reason.")
+    message: str = _field("The same as a sentence for people, with the reason.")
     id: int | None = None
-    text: str = Field("", description="As it is kept: secrets are left out.")
+    text: str = _field("As it is kept: secrets are left out.", "")
     version: str = ""
-    change: str = Field("", description="Give it to `undo` to take this back.")
-    url: str = Field("", description="The page where a person sees it, or decides.")
+    change: str = _field("Give it to `undo` to take this back.", "")
+    url: str = _field("The page where a person sees it, or decides.", "")
 
 
 class Fact(Row):
@@ -222,18 +211,18 @@ class Fact(Row):
     confidence: float
     pinned: bool
     said_by: str
-    at: datetime = Field(description="When it was said last.")
+    at: datetime = _field("When it was said last.")
     true_from: datetime | None
     true_until: datetime | None
-    checked: datetime = Field(description="When it was last said, confirmed or used unchallenged.")
-    due: datetime | None = Field(description="From when on it may be out of date.")
-    occurs_at: datetime | None = Field(description="When a plan or an event happens.")
-    version: str = Field(description="Changes with every change; over HTTP also the ETag.")
+    checked: datetime = _field("When it was last said, confirmed or used unchallenged.")
+    due: datetime | None = _field("From when on it may be out of date.")
+    occurs_at: datetime | None = _field("When a plan or an event happens.")
+    version: str = _field("Changes with every change; over HTTP also the ETag.")
 
 
 class Facts(BaseModel):
     items: list[Fact]
-    next: str = Field("", description="Give it as `after` to read on; empty: that was all.")
+    next: str = _field("Give it as `after` to read on; empty: that was all.", "")
 
 
 class Change(BaseModel):
@@ -246,7 +235,7 @@ class Change(BaseModel):
 
 
 class History(BaseModel):
-    items: list[Change] = Field(description="The newest first.")
+    items: list[Change] = _field("The newest first.")
 
 
 class Episode(Row):
@@ -270,7 +259,7 @@ class Person(Row):
     aliases: list[str]
     kind: str
     relation: str
-    facts: list[str] = Field([], description="What is known about them; in the single view.")
+    facts: list[str] = _field("What is known about them; in the single view.", [])
 
 
 class Note(Row):
@@ -301,8 +290,8 @@ class Said(Row):
 class Reply(BaseModel):
     id: int
     chat: str
-    status: Literal["answered", "accepted"] = Field(
-        description="accepted: no answer yet; ask again with the same id."
+    status: Literal["answered", "accepted"] = _field(
+        "accepted: no answer yet; ask again with the same id."
     )
     response: str = ""
 
@@ -310,17 +299,17 @@ class Reply(BaseModel):
 class Proposal(Row):
     kind: str
     status: str
-    title: str | None = Field(
-        description="null: it speaks of what one chat said, or of suspicious words; for people."
+    title: str | None = _field(
+        "null: it speaks of what one chat said, or of suspicious words; for people."
     )
-    source: str = Field(description="Who proposed it: a night, or a program by its token.")
+    source: str = _field("Who proposed it: a night, or a program by its token.")
     since: datetime
 
 
 class Proposals(BaseModel):
     items: list[Proposal]
     next: str = ""
-    count: int = Field(description="How many wait for a person's decision. An agent cannot decide.")
+    count: int = _field("How many wait for a person's decision. An agent cannot decide.")
 
 
 class Night(Row):
@@ -341,7 +330,7 @@ class Ruling(Row):
 
 class Held(Row):
     kind: str
-    reasons: str = Field(description="Why a guard holds it back. Its words are for people only.")
+    reasons: str = _field("Why a guard holds it back. Its words are for people only.")
     since: datetime
 
 
@@ -355,7 +344,7 @@ class Receipt(Row):
     level: str
     confidence: float
     at: datetime
-    items: list[dict[str, Any]] = Field([], description="Each memory with its score, best first.")
+    items: list[dict[str, Any]] = _field("Each memory with its score, best first.", [])
 
 
 class Hit(Row):
@@ -401,15 +390,15 @@ class Token(BaseModel):
     person: str
     space: str
     scopes: list[str]
-    gate: Literal["believe", "hold", "read_only"] = Field(
-        description="What becomes of what you write: memory at once, a proposal, or nothing."
+    gate: Literal["believe", "hold", "read_only"] = _field(
+        "What becomes of what you write: memory at once, a proposal, or nothing."
     )
-    version: str = Field(description="The version of this Keno.")
+    version: str = _field("The version of this Keno.")
 
 
 class Erased(BaseModel):
-    rows: dict[str, int] = Field(description="How many rows of each table hold its words.")
-    url: str = Field(description="Only a person erases, and there.")
+    rows: dict[str, int] = _field("How many rows of each table hold its words.")
+    url: str = _field("Only a person erases, and there.")
 
 
 class Imported(Row):

@@ -3,7 +3,6 @@
 import hashlib
 import threading
 import time
-from collections.abc import Callable
 from datetime import time as clock
 from typing import Any
 
@@ -39,136 +38,134 @@ from sleep.models import Proposal
 
 Gate = ApiToken.Gate
 CHANNEL = "api"
-LOOK_SECONDS = 0.1
-# A call that waits holds a thread of the pages: so many at most, the others come back later.
+POLL_SECONDS = 0.1
+# A call that waits holds a thread of the pages: at most two wait, the others ask again.
 _waiting = threading.BoundedSemaphore(2)
 LIVE = (Fact.Status.ACTIVE, Fact.Status.ARCHIVED)
 
 
 def hold(token: ApiToken, kind: str, what: str, *, after: dict, row: Any = None) -> shapes.Done:
-    """Put what the program wants before a person, in the same queue as the nights' proposals."""
-    made = proposals.hold(token, kind, what, after=after, row=row)
-    outcome = "proposed" if made else "unchanged"
-    note(token, kind, action="memory.written", outcome=outcome, proposal=made and made.pk)
-    if made is None:
+    """Make a proposal of what the program wants, for a person to decide."""
+    proposal = proposals.hold(token, kind, what, after=after, row=row)
+    outcome = "proposed" if proposal else "unchanged"
+    _note_write(token, kind, outcome=outcome, proposal=proposal and proposal.pk)
+    if proposal is None:
         return shapes.Done(outcome=outcome, message=_("This was proposed before, or is ruled out."))
     return shapes.Done(
         outcome=outcome,
         message=_("It waits for a person, who decides in the dashboard."),
-        text=made.title,
-        url=page("proposals:detail", token.space, pk=made.pk),
+        text=proposal.title,
+        url=page("proposals:detail", token.space, pk=proposal.pk),
     )
 
 
+def _note_write(token: ApiToken, what: str, **details: object) -> None:
+    note(token, what, action="memory.written", **details)
+
+
 @transaction.atomic
-def remember(token: ApiToken, asked: shapes.Saying) -> shapes.Done:
-    said = {"text": asked.text, "quote": asked.text, "subject": asked.subject}
-    times = _times(token, asked)
+def remember(token: ApiToken, params: shapes.Saying) -> shapes.Done:
+    fact = {"text": params.text, "quote": params.text, "subject": params.subject}
+    times = _times(token, params)
     if token.gate == Gate.HOLD:
-        return hold(token, Proposal.Kind.ADD, asked.text, after=said | {"said_by": token.name})
-    done = facts.remember(token.space, by=name_of(token), **said, **times)
-    if done.outcome == "empty":
+        return hold(token, Proposal.Kind.ADD, params.text, after=fact | {"said_by": token.name})
+    result = facts.remember(token.space, by=name_of(token), **fact, **times)
+    if result.outcome == "empty":
         raise Refused(_("There is nothing to remember in it: say it in words."))
-    return _told(token, "remember", done)
+    return _report(token, "remember", result)
 
 
 @transaction.atomic
-def revise(token: ApiToken, asked: shapes.Revision) -> shapes.Done:
-    fact = _fact(token, asked)
-    given = {"text": asked.text, "subject": asked.subject}
-    values = {name: value for name, value in given.items() if value is not None}
+def revise(token: ApiToken, params: shapes.Revision) -> shapes.Done:
+    fact = _fact(token, params)
+    values = params.model_dump(include={"text", "subject"}, exclude_none=True)
     if not values:
         raise Refused(_("Say what changes: its text or its subject."))
     if token.gate == Gate.HOLD:
-        what = asked.text or fact.text
+        what = params.text or fact.text
         return hold(token, Proposal.Kind.REVISE, what, after=values, row=fact)
-    done = facts.revise(fact, by=name_of(token), **values)
-    return _told(token, "revise", done, "revised")
+    result = facts.revise(fact, by=name_of(token), **values)
+    return _report(token, "revise", result, "revised")
 
 
 @transaction.atomic
-def set_times(token: ApiToken, asked: shapes.Times) -> shapes.Done:
-    """Say since when or until when a fact holds."""
+def set_times(token: ApiToken, params: shapes.Times) -> shapes.Done:
     rows = visible(token, Fact).filter(status=Fact.Status.ACTIVE).select_related("space")
-    fact = find(token, rows, asked.id, "fact")
-    times = {name: value for name, value in _times(token, asked).items() if value}
-    return _told(token, "set_times", facts.revise(fact, by=name_of(token), **times), "revised")
+    fact = find(token, rows, params.id, "fact")
+    times = {name: value for name, value in _times(token, params).items() if value}
+    result = facts.revise(fact, by=name_of(token), **times)
+    return _report(token, "set_times", result, "revised")
 
 
-def _times(token: ApiToken, asked: shapes.Saying | shapes.Times) -> dict[str, Any]:
+def _times(token: ApiToken, params: shapes.Saying | shapes.Times) -> dict[str, Any]:
     return {
-        "valid_from": moment(asked.true_from, token.space, clock.min),
-        "valid_to": moment(asked.true_until, token.space, clock.max),
+        "valid_from": moment(params.true_from, token.space, clock.min),
+        "valid_to": moment(params.true_until, token.space, clock.max),
     }
 
 
 @transaction.atomic
-def forget(token: ApiToken, asked: shapes.Removal) -> shapes.Done:
-    fact = _fact(token, asked)
+def forget(token: ApiToken, params: shapes.Removal) -> shapes.Done:
+    fact = _fact(token, params)
     if token.gate == Gate.HOLD:
-        after = {"forget": True}
-        return hold(token, Proposal.Kind.RETIRE, fact.text, after=after, row=fact)
-    return _told(token, "forget", facts.forget(fact, by=name_of(token)), "forgotten")
+        return hold(token, Proposal.Kind.RETIRE, fact.text, after={"forget": True}, row=fact)
+    return _report(token, "forget", facts.forget(fact, by=name_of(token)), "forgotten")
 
 
 @transaction.atomic
-def restore(token: ApiToken, asked: shapes.Which) -> shapes.Done:
-    """Only what this token put away itself: what a person forgot stays forgotten."""
-    fact = find(token, visible(token, Fact), asked.id, "fact")
+def restore(token: ApiToken, params: shapes.Which) -> shapes.Done:
+    fact = find(token, visible(token, Fact), params.id, "fact")
     last = next(iter(history.history(fact, limit=1)), None)
     if fact.status != Fact.Status.ACTIVE and (last is None or last.by != name_of(token)):
         raise Refused(_("Only a person can restore it: this token did not put it away."), 403)
-    return _told(token, "restore", facts.restore(fact, by=name_of(token)), "restored")
+    return _report(token, "restore", facts.restore(fact, by=name_of(token)), "restored")
 
 
 @transaction.atomic
-def undo(token: ApiToken, asked: shapes.Undoing) -> shapes.Done:
-    """Take back a change of this token; whatever anybody else did is not its business."""
-    steps = history.changes_in(asked.change)
-    mine = [
-        s for s in steps if s.by == name_of(token) and s.after.get("space_id") == token.space_id
-    ]
-    if not steps or len(mine) != len(steps):
+def undo(token: ApiToken, params: shapes.Undoing) -> shapes.Done:
+    steps = history.changes_in(params.change)
+    own = (name_of(token), token.space_id)
+    if not steps or any((step.by, step.after.get("space_id")) != own for step in steps):
         raise Refused(_("There is no change of this token with that id."), 404)
     try:
-        history.undo_context(asked.change, by=name_of(token))
+        history.undo_context(params.change, by=name_of(token))
     except (history.Conflict, ObjectDoesNotExist) as conflict:
         raise Refused(str(conflict), 409) from None
-    note(token, "undo", action="memory.written", change=asked.change)
+    _note_write(token, "undo", change=params.change)
     return shapes.Done(outcome="undone", message=_("Taken back."))
 
 
-def _fact(token: ApiToken, asked: shapes.Removal | shapes.Revision) -> Fact:
+def _fact(token: ApiToken, params: shapes.Removal | shapes.Revision) -> Fact:
     rows = visible(token, Fact).filter(status__in=LIVE).select_related("space")
-    fact = find(token, rows.select_for_update(of=["self"]), asked.id, "fact")
-    if asked.version and asked.version != version_of(fact):
+    fact = find(token, rows.select_for_update(of=["self"]), params.id, "fact")
+    if params.version and params.version != version_of(fact):
         raise Refused(_("It was changed since you read it. Read it again, then decide."), 412)
     return fact
 
 
-def _told(token: ApiToken, what: str, done: ChangeResult, outcome: str = "") -> shapes.Done:
-    """Note what a writer did, and say it."""
-    row = done.row
-    outcome = outcome if outcome and done else done.outcome
-    note(token, what, action="memory.written", outcome=outcome, row=row and row.pk)
+def _report(token: ApiToken, what: str, result: ChangeResult, outcome: str = "") -> shapes.Done:
+    """Note what a service did, and return it for the program."""
+    row = result.row
+    outcome = outcome if outcome and result else result.outcome
+    _note_write(token, what, outcome=outcome, row=row and row.pk)
     if row is None:
-        return shapes.Done(outcome=outcome, message=done.reason or outcome)
+        return shapes.Done(outcome=outcome, message=result.reason or outcome)
     held = row.status == "quarantined"
     name = "quarantine:index" if held else f"{row._meta.model_name}s:detail"
     return shapes.Done(
         outcome="quarantined" if held and outcome == "revised" else outcome,
-        message=_what_happened(outcome, done),
+        message=_sentence(outcome, result),
         id=row.pk,
         text=row.text if isinstance(row, Fact) else row.trigger,
         version=version_of(row),
-        change=str(done.change_id or ""),
+        change=str(result.change_id or ""),
         url=page(name, token.space, **({} if held else {"pk": row.pk})),
     )
 
 
-def _what_happened(outcome: str, done: ChangeResult) -> str:
-    if outcome == "again" and isinstance(done.row, Fact):
-        times = done.row.times_seen
+def _sentence(outcome: str, result: ChangeResult) -> str:
+    if outcome == "again" and isinstance(result.row, Fact):
+        times = result.row.times_seen
         return ngettext(
             "Known already: said %(n)s time now, and believed the more.",
             "Known already: said %(n)s times now, and believed the more.",
@@ -176,7 +173,7 @@ def _what_happened(outcome: str, done: ChangeResult) -> str:
         ) % {"n": times}
     if outcome == "quarantined":
         return _("Held back until a person has looked at it: %(why)s.") % {
-            "why": done.reason or describe_reasons(done.row.flags)
+            "why": result.reason or describe_reasons(result.row.flags)
         }
     sentences = {
         "new": _("Remembered."),
@@ -185,73 +182,72 @@ def _what_happened(outcome: str, done: ChangeResult) -> str:
         "forgotten": _("Forgotten: nothing recalls it any more. A person can undo it."),
         "unchanged": _("It was so before."),
     }
-    return done.reason or sentences.get(outcome, outcome)
+    return result.reason or sentences.get(outcome, outcome)
 
 
 @transaction.atomic
-def learn_pattern(token: ApiToken, asked: shapes.Habit) -> shapes.Done:
-    given = asked.model_dump()
+def learn_pattern(token: ApiToken, params: shapes.Habit) -> shapes.Done:
+    habit = params.model_dump()
     if token.gate == Gate.HOLD:
-        after = given | {"confidence": 0.6, "learned_from": name_of(token)}
-        return hold(token, Proposal.Kind.ADD_PATTERN, asked.trigger, after=after)
+        after = habit | {"confidence": 0.6, "learned_from": name_of(token)}
+        return hold(token, Proposal.Kind.ADD_PATTERN, params.trigger, after=after)
     try:
-        done = patterns.learn(token.space, by=name_of(token), **given)
+        result = patterns.learn(token.space, by=name_of(token), **habit)
     except patterns.Invalid as bad:
         raise Refused(str(bad)) from None
-    return _told(token, "learn_pattern", done)
+    return _report(token, "learn_pattern", result)
 
 
 @transaction.atomic
-def retire_pattern(token: ApiToken, asked: shapes.Which) -> shapes.Done:
+def retire_pattern(token: ApiToken, params: shapes.Which) -> shapes.Done:
     rows = visible(token, Pattern).filter(status="active")
-    pattern = find(token, rows, asked.id, "pattern")
+    pattern = find(token, rows, params.id, "pattern")
     if token.gate == Gate.HOLD:
         return hold(token, Proposal.Kind.RETIRE_PATTERN, pattern.trigger, after={}, row=pattern)
-    done = patterns.unlearn(pattern, by=name_of(token))
-    return _told(token, "retire_pattern", done, "forgotten")
+    result = patterns.unlearn(pattern, by=name_of(token))
+    return _report(token, "retire_pattern", result, "forgotten")
 
 
 @transaction.atomic
-def write_note(token: ApiToken, asked: shapes.NoteText) -> shapes.Done:
-    """Replace the working note of a chat; nothing in it clears the note."""
-    chat = find(token, rows_in(token.space, Chat).select_related("space"), asked.id, "chat")
-    parts = asked.model_dump(exclude={"id"})
+def write_note(token: ApiToken, params: shapes.NoteText) -> shapes.Done:
+    chat = find(token, rows_in(token.space, Chat).select_related("space"), params.id, "chat")
+    parts = params.model_dump(exclude={"id"})
     by = name_of(token)
-    done = (
-        working.replace(chat, by=by, **parts) if any(parts.values()) else working.clear(chat, by=by)
-    )
-    note(token, "write_note", action="memory.written", outcome=done.outcome, chat=chat.pk)
+    if any(parts.values()):
+        result = working.replace(chat, by=by, **parts)
+    else:
+        result = working.clear(chat, by=by)
+    _note_write(token, "write_note", outcome=result.outcome, chat=chat.pk)
     return shapes.Done(
-        outcome=done.outcome,
-        message=done.reason or _("The note is written."),
-        id=done.row.pk if done.row else None,
-        change=str(done.change_id or ""),
+        outcome=result.outcome,
+        message=result.reason or _("The note is written."),
+        id=result.row.pk if result.row else None,
+        change=str(result.change_id or ""),
         url=page("working:index", token.space),
     )
 
 
-def begin_night(token: ApiToken, asked: shapes.Nothing) -> shapes.Done:
-    """Asked for twice it is one night: the job waits under the name of the space."""
-    given = {"space_id": token.space_id, "asked_by": actors.person(token.user)}
-    jobs.enqueue("sleep.night", once=f"night-{token.space_id}", **given)
-    note(token, "begin_night", action="memory.written")
-    said = _("A night begins as soon as the worker is free.")
-    return shapes.Done(outcome="accepted", message=said, url=page("nights:index", token.space))
+def begin_night(token: ApiToken, params: shapes.Nothing) -> shapes.Done:
+    # The job waits under the name of the space, so that two calls make one night.
+    night = {"space_id": token.space_id, "asked_by": actors.person(token.user)}
+    jobs.enqueue("sleep.night", once=f"night-{token.space_id}", **night)
+    _note_write(token, "begin_night")
+    sentence = _("A night begins as soon as the worker is free.")
+    return shapes.Done(outcome="accepted", message=sentence, url=page("nights:index", token.space))
 
 
-def erasure_preview(token: ApiToken, asked: shapes.Which) -> shapes.Erased:
-    fact = find(token, visible(token, Fact).select_related("space"), asked.id, "fact")
+def erasure_preview(token: ApiToken, params: shapes.Which) -> shapes.Erased:
+    fact = find(token, visible(token, Fact).select_related("space"), params.id, "fact")
     rows = erasure.purge(fact, by=name_of(token), preview=True)
     note(token, "erasure_preview", id=fact.pk)
     return shapes.Erased(rows=rows, url=page("facts:detail", token.space, pk=fact.pk))
 
 
-def import_file(token: ApiToken, asked: shapes.File) -> shapes.Imported:
-    """Look at a file and say what importing it would bring. A person imports it, on its page."""
-    file = ContentFile(asked.content.encode(), name=asked.name)
-    given = {"asked": asked.format} if asked.format else {}
-    parcel = tasks.upload(token.space, file, by=name_of(token), now=True, **given)
-    note(token, "import", action="memory.written", parcel=parcel.pk)
+def import_file(token: ApiToken, params: shapes.File) -> shapes.Imported:
+    file = ContentFile(params.content.encode(), name=params.name)
+    options = {"asked": params.format} if params.format else {}
+    parcel = tasks.upload(token.space, file, by=name_of(token), now=True, **options)
+    _note_write(token, "import", parcel=parcel.pk)
     return shapes.Imported(
         id=parcel.pk,
         status=parcel.status,
@@ -261,30 +257,30 @@ def import_file(token: ApiToken, asked: shapes.File) -> shapes.Imported:
     )
 
 
-def export_file(token: ApiToken, asked: shapes.Nothing) -> tuple[Any, str, str]:
-    """The whole space as an archive, with its name and type; over HTTP only."""
+def export_file(token: ApiToken, params: shapes.Nothing) -> tuple[Any, str, str]:
+    """Return the whole space as an archive, with its name and type; over HTTP only."""
     if not transfer_page.is_short_export(token.space):
-        said = _("This space is too large for one answer: export it on the page “Transfer”.")
-        raise Refused(said, 409)
+        raise Refused(
+            _("This space is too large for one answer: export it on the page “Transfer”."), 409
+        )
     note(token, "export")
     file = transfer_page.written(token.space, "keno", by=name_of(token), ip="")
     return file, importing.file_name(token.space), importing.EXPORTS["keno"].content_type
 
 
-def ask(token: ApiToken, asked: shapes.Query) -> shapes.Answer:
-    """Let the chosen language model answer from memory. Nothing of it is kept but the receipt."""
+def ask(token: ApiToken, params: shapes.Query) -> shapes.Answer:
     chat = conversation(token, "ask")
-    built = builder.build(chat, asked.query, person=token.user.username)
+    built = builder.build(chat, params.query, person=token.user.username)
     prompt = {"system": built.system, "messages": built.messages, "briefing": built.briefing}
     try:
-        done = complete("chat", space=token.space, chat=chat, **prompt)
+        answer = complete("chat", space=token.space, chat=chat, **prompt)
     except ProviderError as error:
-        raise refused(error) from error
+        raise refusal(error) from error
     number = built.recall.receipt.pk if built.recall and built.recall.receipt else None
     note(token, "ask", receipt=number)
     return shapes.Answer(
-        answer=done.text,
-        model=done.model or done.provider,
+        answer=answer.text,
+        model=answer.model or answer.provider,
         level=built.recall.level if built.recall else "none",
         receipt=number,
         url=page("recall:receipt", token.space, pk=number) if number else "",
@@ -292,62 +288,60 @@ def ask(token: ApiToken, asked: shapes.Query) -> shapes.Answer:
 
 
 def conversation(token: ApiToken, name: str) -> Chat:
-    """A chat of this token alone: no program joins the talk of another."""
+    """Return a chat of this token alone: no program joins the talk of another."""
     return chats.find_or_open(
         token.space, channel=CHANNEL, external_id=f"token-{token.pk}-{name}"[:128], title=name
     )
 
 
-def refused(error: ProviderError) -> Refused:
-    """Why a model gave no answer, for programs."""
+def refusal(error: ProviderError) -> Refused:
+    """Return why a model gave no answer, for programs."""
     if isinstance(error, BudgetSpent):
         return Refused(str(error), 429, after=round(error.retry_after or 60))
     return Refused(_("The language model does not answer: %(why)s") % {"why": error}, 502)
 
 
-def say(token: ApiToken, asked: shapes.Message) -> shapes.Reply:
-    """Say something in a chat as the token's own person and wait for Keno's answer."""
-    if token.gate != Gate.BELIEVE and is_command(asked.content):
-        said = _("What this token writes is held: it cannot command. Say it in words.")
-        raise Refused(said, 403)
-    chat = conversation(token, asked.chat)
-    name = f"{token.pk}-{asked.id}" if asked.id else ""
+def say(token: ApiToken, params: shapes.Message) -> shapes.Reply:
+    if token.gate != Gate.BELIEVE and _is_command(params.content):
+        raise Refused(_("What this token writes is held: it cannot command. Say it in words."), 403)
+    chat = conversation(token, params.chat)
+    name = f"{token.pk}-{params.id}" if params.id else ""
     external_id = hashlib.sha256(name.encode()).hexdigest() if name else ""
-    taken = inbox.receive(
+    received = inbox.receive(
         chat,
-        text=asked.content,
+        text=params.content,
         external_id=external_id,
-        author=asked.author or speaker(token),
-        # Who calls is who the key says, so that nobody speaks as a person whose chat is linked.
+        author=params.author or speaker(token),
+        # The key says who calls, so that nobody speaks as a person whose chat is linked.
         author_id=f"token-{token.pk}",
         silence=0,
-        **passed_on(token),
+        **_origin(token),
     )
-    message = taken or Message.objects.get(chat=chat, external_id=external_id)
-    note(token, "say", action="memory.written", message=message.pk)
-    reply = _wait_for(message, seconds=min(asked.wait, settings.HTTP_TIMEOUT))
+    message = received or Message.objects.get(chat=chat, external_id=external_id)
+    _note_write(token, "say", message=message.pk)
+    reply = _wait_for(message, seconds=min(params.wait, settings.HTTP_TIMEOUT))
     status = "accepted" if reply is None else "answered"
-    return shapes.Reply(id=message.pk, chat=asked.chat, status=status, response=reply or "")
+    return shapes.Reply(id=message.pk, chat=params.chat, status=status, response=reply or "")
 
 
-def is_command(words: str) -> bool:
-    """Whether the chat would obey it at once, past any gate."""
-    return inbox.is_command(words) or bool(intents.to_forget(words))
+def _is_command(text: str) -> bool:
+    """Whether the chat would obey the text at once, past any gate."""
+    return inbox.is_command(text) or bool(intents.to_forget(text))
 
 
-def passed_on(token: ApiToken) -> dict[str, str]:
-    """What a held token says counts as passed on: it is offered to people, never believed."""
+def _origin(token: ApiToken) -> dict[str, str]:
+    """Mark what a held token says as passed on: it is offered to people, never believed."""
     return {"origin": token.name} if token.gate != Gate.BELIEVE else {}
 
 
 def _wait_for(message: Message, *, seconds: float) -> str | None:
-    """What was answered, by whichever worker; None when that takes too long."""
+    """Return the answer of any worker; None when that takes too long."""
     reply, until = inbox.answer_to(message), time.monotonic() + seconds
     if reply is not None or not seconds or not _waiting.acquire(blocking=False):
         return reply
     try:
         while reply is None and time.monotonic() < until:
-            time.sleep(LOOK_SECONDS)
+            time.sleep(POLL_SECONDS)
             reply = inbox.answer_to(message)
     finally:
         _waiting.release()
@@ -355,45 +349,33 @@ def _wait_for(message: Message, *, seconds: float) -> str | None:
 
 
 def speaker(token: ApiToken) -> str:
-    """Who speaks where a program names nobody: the person whose token it is."""
+    """Return who speaks where a program names nobody: the person whose token it is."""
     return token.user.get_full_name() or token.user.username
 
 
 def learn_from(
-    token: ApiToken, chat: Chat, said: list[tuple[str, str]], *, author: str = ""
+    token: ApiToken, chat: Chat, messages: list[tuple[str, str]], *, author: str = ""
 ) -> list[dict]:
-    """Hear what a person said elsewhere; what it holds is believed or held, as the gate says.
+    """Learn from messages, (role, text), that were sent elsewhere; the gate decides how.
 
-    `said` are (role, text) in order. Gives the lines of what was learned, offered or refused.
+    Return the lines of what was learned, offered or refused.
     """
     if token.gate == Gate.READ_ONLY:
         return []
+    person = {"author": author or speaker(token), "author_id": f"token-{token.pk}"} | _origin(token)
     heard = []
-    for role, words in said:
-        stored = chats.receive(
-            chat,
-            text=words,
-            role=Message.Role.USER if role == "user" else Message.Role.ASSISTANT,
-            author=author or speaker(token) if role == "user" else "",
-            author_id=f"token-{token.pk}" if role == "user" else "",
-            **(passed_on(token) if role == "user" else {}),
-        )
-        Message.objects.filter(pk=stored.message.pk).update(handled_at=timezone.now())
-        heard += [stored.message] if role == "user" else []
+    for role, text in messages:
+        if role == "user":
+            message = chats.receive(chat, text=text, role=Message.Role.USER, **person).message
+            heard.append(message.pk)
+        else:
+            message = chats.receive(chat, text=text, role=Message.Role.ASSISTANT).message
+        Message.objects.filter(pk=message.pk).update(handled_at=timezone.now())
     ingest.ingest_waiting(token.space, chat=chat)
     lines: list[dict] = []
-    for message in Message.objects.filter(pk__in=[one.pk for one in heard]).select_related("chat"):
-        _propose_offers(message)
+    for message in Message.objects.filter(pk__in=heard).select_related("chat"):
+        for place, line in offers.of_message(message):
+            offer_proposals.propose_offer(message, place, line, now=timezone.now())
         lines += message.journal
-    note(token, "learn", action="memory.written", found=len(lines))
+    _note_write(token, "learn", found=len(lines))
     return lines
-
-
-def _propose_offers(message: Message) -> None:
-    for place, line in offers.of_message(message):
-        offer_proposals.propose_offer(message, place, line, now=timezone.now())
-
-
-def told_by(do: Callable) -> str:
-    """The sentence that describes an operation, from its function."""
-    return " ".join((do.__doc__ or "").split())
