@@ -73,7 +73,7 @@ class TestRights:
 
     def test_a_key_that_may_only_chat_reads_nothing(self, space, ana):
         _token, key = make_token(space, user=ana, scopes=["chat"])
-        assert server.offered(key) == []
+        assert server.list_offers(key) == []
         names = [name for name, tool in TOOLS.items() if tool.scope != "chat"]
         assert all("may not do this" in refused(key, name) for name in names)
 
@@ -186,7 +186,7 @@ class TestTrouble:
         monkeypatch.setattr(api_tokens, "find", gone)
         assert refused(key, "facts").startswith("The database does not answer")
         with pytest.raises(MCPError, match=r"^The database does not answer"):
-            server.offered(key)
+            server.list_offers(key)
         assert "hunter2" in caplog.text
 
     def test_a_mistake_of_ours_is_a_sentence_and_a_line_in_the_log(self, key, monkeypatch, caplog):
