@@ -22,25 +22,23 @@ class Refused(Exception):
 
 
 def rights(key: str) -> dict[str, ApiToken]:
-    """What the key may do now: scope -> its token. Nothing when the key is no good."""
-    found = {scope: api_tokens.find(key, scope=scope) for scope in api_tokens.SCOPES} if key else {}
-    return {scope: token for scope, token in found.items() if token}
+    """Return what the key may do now, as scope -> token; nothing when the key is not valid."""
+    scopes = api_tokens.SCOPES if key else ()
+    tokens = {scope: api_tokens.find(key, scope=scope) for scope in scopes}
+    return {scope: token for scope, token in tokens.items() if token}
 
 
 def admit(key: str, *, scope: str, role: str = Role.VIEWER) -> ApiToken:
-    """The token, looked up anew: it may have been revoked since the last call."""
+    """Return the token, looked up anew: it may have been revoked since the last call."""
     token = api_tokens.find(key, scope=scope) if key else None
     if token is None and not rights(key):
         raise Refused(no_good() if key else missing(), 401)
     if token is None:
-        raise Refused(
-            _(
-                "The API token may not do this: it lacks the right “%(scope)s”, or its person lost "
-                "it. Make one that has it on the page “API tokens” of the dashboard."
-            )
-            % {"scope": scope},
-            403,
+        sentence = _(
+            "The API token may not do this: it lacks the right “%(scope)s”, or its person lost "
+            "it. Make one that has it on the page “API tokens” of the dashboard."
         )
+        raise Refused(sentence % {"scope": scope}, 403)
     if not token.member.may(role):
         raise Refused(_("The person of this token may not do this."), 403)
     token.space.hides_forgotten = not token.member.may(Role.CURATOR)
@@ -64,18 +62,18 @@ def no_good() -> str:
 
 
 def name_of(token: ApiToken) -> str:
-    """The `by` of what it does. A program may pass on anybody's words, so the guards look at it."""
+    """Return the `by` of what the token does; the guards screen what comes by it."""
     return f"api:{token.name}"
 
 
 def note(token: ApiToken, what: str, *, action: str = "memory.read", **details: object) -> None:
-    """One line of the audit for every call that was answered."""
-    given = {"token": token.name, "tool": what, "person": token.user.username} | details
-    audit.record(action, actor=name_of(token), space=token.space, obj=token, **given)
+    """Write one line of the audit for a call that was answered."""
+    details = {"token": token.name, "tool": what, "person": token.user.username} | details
+    audit.record(action, actor=name_of(token), space=token.space, obj=token, **details)
 
 
 def page(name: str, space: Space, **which: object) -> str:
-    """The address of a page; the path alone while nobody has said where Keno is reached."""
+    """Return the address of a page; only its path where KENO_URL is not set."""
     return settings.KENO_URL + space_url(name, space, **which)
 
 
@@ -85,14 +83,14 @@ def is_private(token: ApiToken) -> bool:
 
 
 def visible(token: ApiToken, model: type[Model]) -> QuerySet:
-    """The rows of the space that the token may see."""
+    """Return the rows of the space that the token may see."""
     rows = mentionable(token, rows_in(token.space, model))
     has_chat = any(field.name == "chat" for field in model._meta.fields)
     return rows.filter(Q() if is_private(token) else Q(chat=None)) if has_chat else rows
 
 
 def mentionable(token: ApiToken, rows: QuerySet) -> QuerySet:
-    """Without the facts that are ruled not to be mentioned, for who sees only what all may see."""
+    """Leave out facts under a "don't mention" ruling, unless the token sees single chats."""
     key = {Fact: "pk", events_of(Fact).model: "pgh_obj_id"}.get(rows.model)
     if key is None or is_private(token):
         return rows
@@ -101,19 +99,16 @@ def mentionable(token: ApiToken, rows: QuerySet) -> QuerySet:
 
 
 def find(token: ApiToken, rows: QuerySet, pk: int, what: str) -> Model:
-    """One row, or a sentence that says where its id comes from."""
     row = rows.filter(pk=pk).first()
     if row is None:
-        raise Refused(
-            _("There is no %(what)s %(id)s that this token may see.") % {"what": what, "id": pk},
-            404,
-        )
+        sentence = _("There is no %(what)s %(id)s that this token may see.")
+        raise Refused(sentence % {"what": what, "id": pk}, 404)
     return row
 
 
-def cut_page(rows: QuerySet, order: Order, asked) -> tuple[list, str]:
-    """The rows of the page that was asked for, and the cursor of the next."""
-    if asked.after and not read_cursor(asked.after, order):
+def cut_page(rows: QuerySet, order: Order, params) -> tuple[list, str]:
+    """Return the rows of one page, and the cursor of the next."""
+    if params.after and not read_cursor(params.after, order):
         raise Refused(_("“after” must be what the answer before gave as “next”, or be left out."))
-    found = part(rows, order=order, after=asked.after, size=asked.limit)
-    return found.rows, found.after
+    result = part(rows, order=order, after=params.after, size=params.limit)
+    return result.rows, result.after

@@ -24,10 +24,13 @@ from memory.models import Space
 
 CHANNEL = "keno"
 # A stream keeps a thread of the pages: few at a time, and each begins anew after a while.
-MOST = max(1, settings.KENO_WEB_THREADS // 2)
-STREAM_SECONDS, SILENCE_SECONDS, TOGETHER_SECONDS = 300, 15, 0.2
-# Whoever had to make room asks again after this many milliseconds, all others after fewer.
-RETRY, RETRY_AFTER_MAKING_ROOM = 3000, 60_000
+MAX_STREAMS = max(1, settings.KENO_WEB_THREADS // 2)
+STREAM_SECONDS = 300
+KEEP_ALIVE_SECONDS = 15
+BATCH_SECONDS = 0.2
+# When a browser connects again, in milliseconds; one that had to make room waits longer.
+RETRY = 3000
+RETRY_AFTER_MAKING_ROOM = 60_000
 
 
 class Listener(NamedTuple):
@@ -35,8 +38,8 @@ class Listener(NamedTuple):
     is_page: bool
 
 
-class Ear:
-    """One connection of this process that listens; every stream has a queue of its own."""
+class Broadcaster:
+    """The one connection of this process that listens; every stream has a queue of its own."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -47,17 +50,16 @@ class Ear:
     def open(self, space: Space, *, is_page: bool) -> queue.Queue:
         """Add a stream; the page that has listened longest makes room, a program never does."""
         with self.lock:
-            if len(self.streams) >= MOST:
-                pages = (heard for heard, listener in self.streams.items() if listener.is_page)
+            if len(self.streams) >= MAX_STREAMS:
+                pages = (stream for stream, listener in self.streams.items() if listener.is_page)
                 if (oldest := next(pages, None)) is None:
-                    raise Refused(
-                        _("Too many programs listen already. Try again later."), 503, after=30
-                    )
+                    sentence = _("Too many programs listen already. Try again later.")
+                    raise Refused(sentence, 503, after=30)
                 del self.streams[oldest]
                 oldest.put("")
-            heard: queue.Queue = queue.Queue()
-            self.streams[heard] = Listener(space.pk, is_page)
-            return heard
+            stream: queue.Queue = queue.Queue()
+            self.streams[stream] = Listener(space.pk, is_page)
+            return stream
 
     def stop(self) -> None:
         """End every stream and the connection, and wait for it."""
@@ -69,113 +71,115 @@ class Ear:
             thread.join()
 
     def listen(self) -> None:
-        """From here on nothing is missed."""
+        """Start the connection; when this returns, no event is missed."""
         with self.lock:
             if self.thread is None:
                 self.thread = threading.Thread(target=self._listen, daemon=True)
                 self.thread.start()
-        self.ready.wait(SILENCE_SECONDS)
+        self.ready.wait(KEEP_ALIVE_SECONDS)
 
-    def close(self, heard: queue.Queue) -> None:
+    def close(self, stream: queue.Queue) -> None:
         with self.lock:
-            self.streams.pop(heard, None)
+            self.streams.pop(stream, None)
 
     def _listen(self) -> None:
         try:
             with _connect() as connection:
                 connection.execute(f"LISTEN {CHANNEL}")
                 self.ready.set()
-                while self._wanted():
+                while self._has_streams():
                     for note in connection.notifies(timeout=1):
                         self._pass_on(*note.payload.split())
         except psycopg.Error:
             # The streams end; whoever listens asks again, and the thread is made anew.
             self._pass_on("", "")
             with self.lock:
-                self.thread = None
-                self.ready.clear()
+                self._forget_thread()
 
-    def _wanted(self) -> bool:
+    def _has_streams(self) -> bool:
         with self.lock:
             if not self.streams:
-                self.thread = None
-                self.ready.clear()
+                self._forget_thread()
             return bool(self.streams)
+
+    def _forget_thread(self) -> None:
+        self.thread = None
+        self.ready.clear()
 
     def _pass_on(self, space: str, event: str) -> None:
         with self.lock:
-            for heard, listener in self.streams.items():
+            for stream, listener in self.streams.items():
                 if not space or int(space) == listener.space_pk:
-                    heard.put(event)
+                    stream.put(event)
 
 
 def _connect() -> psycopg.Connection:
-    """A session that lasts, also where the pages themselves speak to a pooler."""
+    """Open a session that lasts, also where the pages themselves speak to a pooler."""
     if database.settings_dict.get("DISABLE_SERVER_SIDE_CURSORS"):
         return psycopg.connect(settings.DATABASE_URL, autocommit=True)
     return psycopg.connect(**connector_params(), autocommit=True)
 
 
-EAR = Ear()
+BROADCASTER = Broadcaster()
 
 
-def _stream(heard: queue.Queue, told: Callable[[list[str]], dict]) -> Iterator[str]:
-    EAR.listen()
-    yield f"retry: {RETRY}\ndata: {_tell(told, [])}\n\n"
+def _lines(stream: queue.Queue, describe: Callable[[list[str]], dict]) -> Iterator[str]:
+    BROADCASTER.listen()
+    yield f"retry: {RETRY}\ndata: {_as_json(describe, [])}\n\n"
     until = time.monotonic() + STREAM_SECONDS
     while time.monotonic() < until:
         try:
-            events = [heard.get(timeout=SILENCE_SECONDS)]
+            events = [stream.get(timeout=KEEP_ALIVE_SECONDS)]
         except queue.Empty:
             yield ": still here\n\n"
             continue
-        time.sleep(TOGETHER_SECONDS)
-        while not heard.empty():
-            events.append(heard.get())
+        time.sleep(BATCH_SECONDS)
+        while not stream.empty():
+            events.append(stream.get())
         if "" in events:
             yield f"retry: {RETRY_AFTER_MAKING_ROOM}\n\n"
             return
-        yield f"data: {_tell(told, sorted(set(events)))}\n\n"
+        yield f"data: {_as_json(describe, sorted(set(events)))}\n\n"
 
 
-def _tell(told: Callable[[list[str]], dict], events: list[str]) -> str:
-    """Read what is told, and keep no connection for the minutes in which nothing happens."""
-    text = json.dumps(told(events))
+def _as_json(describe: Callable[[list[str]], dict], events: list[str]) -> str:
+    """Describe the events, and keep no connection for the minutes in which nothing happens."""
+    text = json.dumps(describe(events))
     if not database.in_atomic_block:
         database.close()
     return text
 
 
-def _answer(
-    space: Space, told: Callable[[list[str]], dict], *, is_page: bool = False
+def _respond(
+    space: Space, describe: Callable[[list[str]], dict], *, is_page: bool = False
 ) -> StreamingHttpResponse:
-    heard = EAR.open(space, is_page=is_page)
-    response = StreamingHttpResponse(_stream(heard, told), content_type="text/event-stream")
+    stream = BROADCASTER.open(space, is_page=is_page)
+    response = StreamingHttpResponse(_lines(stream, describe), content_type="text/event-stream")
     response["X-Accel-Buffering"] = "no"
-    # Also when nobody reads a line of it.
-    response._resource_closers.append(lambda: EAR.close(heard))
+    # Closed with the response, even if nobody reads a line of it.
+    response._resource_closers.append(lambda: BROADCASTER.close(stream))
     return response
 
 
 @csrf_exempt
 @with_token
 def for_programs(request: HttpRequest) -> HttpResponse:
-    """Which kinds of thing changed; what they are is asked for with the operations."""
+    """Stream which kinds of thing changed; the things themselves are read by operations."""
     try:
         token = admit_within_limit(key_of(request), "read")
         if request.method != "GET":
             raise Refused(_("Send a %(method)s.") % {"method": "GET"}, 405)
-        return _answer(token.space, lambda events: {"events": events, "space": token.space.slug})
+        return _respond(token.space, lambda events: {"events": events, "space": token.space.slug})
     except Exception as error:
         return explain(error)
 
 
 @in_space(role="viewer")
 def for_pages(request: HttpRequest, space: Space) -> HttpResponse:
-    """The same with the numbers of the navigation."""
+    """Stream the same with the numbers of the navigation."""
     try:
-        return _answer(
+        return _respond(
             space, lambda events: {"events": events, "counts": counts_for(space)}, is_page=True
         )
-    except Refused:  # the page is as good without it and does not ask again
+    except Refused:  # the page works without it and does not ask again
         return HttpResponse(status=204)

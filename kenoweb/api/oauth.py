@@ -30,8 +30,7 @@ from memory.text.normalise import clean
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 GRANTS = {"authorization_code", "refresh_token"}
-# What is ticked unless the person ticks more.
-USUAL = ("read", "write")
+TICKED_SCOPES = ("read", "write")
 
 
 class MayRegister:
@@ -49,22 +48,22 @@ class Register(views.DynamicClientRegistrationView):
     """Registration of programs that come back to https, to this computer or to an app of it."""
 
     def post(self, request: HttpRequest, *args, **kwargs) -> HttpResponse:
-        if wrong := _unfit(request.body):
-            told = {"error": "invalid_client_metadata", "error_description": wrong}
-            return JsonResponse(told, status=400)
+        if wrong := _registration_problem(request.body):
+            error = {"error": "invalid_client_metadata", "error_description": wrong}
+            return JsonResponse(error, status=400)
         return super().post(request, *args, **kwargs)
 
 
-def _unfit(body: bytes) -> str:
+def _registration_problem(body: bytes) -> str:
     try:
-        asked = json.loads(body)
-        redirects = [urlsplit(one) for one in asked.get("redirect_uris") or []]
-        grants = set(asked.get("grant_types") or ["authorization_code"])
+        client = json.loads(body)
+        redirects = [urlsplit(uri) for uri in client.get("redirect_uris") or []]
+        grants = set(client.get("grant_types") or ["authorization_code"])
     except (ValueError, TypeError, AttributeError):
         return "Request body must be a JSON object with redirect_uris and grant_types."
     if not grants <= GRANTS:
         return "Only authorization_code and refresh_token are given here."
-    if any(one.scheme == "http" and one.hostname not in LOOPBACK for one in redirects):
+    if any(uri.scheme == "http" and uri.hostname not in LOOPBACK for uri in redirects):
         return "redirect_uris must begin with https, or lead to this computer."
     return ""
 
@@ -88,23 +87,23 @@ class ConsentForm(AllowForm):
         super().__init__(*args, **kwargs)
         self.spaces = {space.slug: space for space in spaces}
         self.fields["space"].choices = [(space.slug, space.name) for space in spaces]
-        asked = self.data.get("scope") or self.initial.get("scope") or ""
-        offered = [name for name in api_tokens.SCOPES if name in asked.split()]
+        requested = (self.data.get("scope") or self.initial.get("scope") or "").split()
+        offered = [name for name in api_tokens.SCOPES if name in requested]
         self.fields["scopes"].choices = [(name, api_tokens.SCOPES[name]) for name in offered]
-        self.initial["scopes"] = [name for name in offered if name in USUAL]
+        self.initial["scopes"] = [name for name in offered if name in TICKED_SCOPES]
 
     def visible(self) -> list:
         return [self[name] for name in ("space", "scopes", "gate")]
 
     def clean(self) -> dict:
-        given = super().clean()
-        if given.get("allow"):
-            if not given.get("scopes"):
+        values = super().clean()
+        if values.get("allow"):
+            if not values.get("scopes"):
                 self.add_error("scopes", _("Tick at least one."))
-            if not given.get("space"):
+            if not values.get("space"):
                 self.add_error("space", _("Choose a space of which you are an owner."))
-            given["scope"] = " ".join(given.get("scopes") or [])
-        return given
+            values["scope"] = " ".join(values.get("scopes") or [])
+        return values
 
 
 class Consent(views.AuthorizationView):
@@ -114,65 +113,64 @@ class Consent(views.AuthorizationView):
     form_class = ConsentForm
 
     def get(self, request: HttpRequest, *args, **kwargs) -> HttpResponse:
-        here = request.get_host()
-        if any(urlsplit(one).netloc != here for one in request.GET.getlist("resource")):
+        resources = map(urlsplit, request.GET.getlist("resource"))
+        if any(resource.netloc != request.get_host() for resource in resources):
             error = {"error": "invalid_target", "description": _("It asks for another server.")}
             return self.render_to_response({"error": error}, status=400)
         return super().get(request, *args, **kwargs)
 
     def get_form_kwargs(self) -> dict:
-        owned = [one.space for one in memberships(self.request) if one.may(Role.OWNER)]
-        spaces = [space for space in owned if not space.archived_at]
+        members = [member for member in memberships(self.request) if member.may(Role.OWNER)]
+        spaces = [member.space for member in members if not member.space.archived_at]
         return super().get_form_kwargs() | {"spaces": spaces}
 
     def form_valid(self, form: ConsentForm) -> HttpResponse:
-        given = form.cleaned_data
-        client = Application.objects.filter(client_id=given["client_id"]).first()
+        values = form.cleaned_data
+        client = Application.objects.filter(client_id=values["client_id"]).first()
         if client is None:
             return self.form_invalid(form)
-        if not given["allow"]:
+        if not values["allow"]:
             return super().form_valid(form)
         with transaction.atomic():
             api_tokens.connect(
-                form.spaces[given["space"]],
+                form.spaces[values["space"]],
                 user=self.request.user,
                 client=client,
-                scopes=given["scopes"],
-                gate=given["gate"] or ApiToken.Gate.HOLD,
+                scopes=values["scopes"],
+                gate=values["gate"] or ApiToken.Gate.HOLD,
                 ip=client_ip(self.request),
             )
             response = super().form_valid(form)
-            # Whom the protocol refuses a code is not let in.
+            # Without a code of the protocol, no token is made.
             transaction.set_rollback("code=" not in response.get("Location", ""))
         return response
 
     def get_context_data(self, **kwargs) -> dict:
         context = super().get_context_data(**kwargs)
         form = context["form"]
-        asked = clean(form.data.get("client_id") or form.initial.get("client_id") or "")
-        back = form.data.get("redirect_uri") or form.initial.get("redirect_uri") or ""
-        client = Application.objects.filter(client_id=asked).first()
-        return context | {"client": client, "back": urlsplit(back)}
+        values = form.initial | {name: value for name, value in form.data.items() if value}
+        client_id = clean(values.get("client_id") or "")
+        client = Application.objects.filter(client_id=client_id).first()
+        return context | {"client": client, "back": urlsplit(values.get("redirect_uri") or "")}
 
     def render_to_response(self, context: dict, **kwargs) -> HttpResponse:
-        """The browser may follow the answer of this one form to where the program waits."""
+        """Let the browser follow the answer of this one form to where the program waits."""
         response = super().render_to_response(context, **kwargs)
         if back := context.get("back"):
-            there = f"{back.scheme}:" if not back.netloc else f"{back.scheme}://{back.netloc}"
-            response["Content-Security-Policy"] = CSP.replace(
-                "form-action 'self'", f"form-action 'self' {there}"
-            )
+            target = f"{back.scheme}:" if not back.netloc else f"{back.scheme}://{back.netloc}"
+            policy = CSP.replace("form-action 'self'", f"form-action 'self' {target}")
+            response["Content-Security-Policy"] = policy
         return response
 
 
 def challenge(request: HttpRequest) -> str:
-    """How a program that has no key learns where to ask for one (RFC 9728)."""
-    where = reverse("oauth2_provider:oauth-resource-metadata-path", args=["mcp"])
-    return f'Bearer resource_metadata="{request.build_absolute_uri(where)}", scope="read write"'
+    """Tell a program that has no key where to ask for one (RFC 9728)."""
+    path = reverse("oauth2_provider:oauth-resource-metadata-path", args=["mcp"])
+    return f'Bearer resource_metadata="{request.build_absolute_uri(path)}", scope="read write"'
 
 
-def _readable(view: Callable) -> Callable:
-    """The toolkit looks for whatever it is given; what Postgres cannot hold is no request."""
+def _refuse_unreadable(view: Callable) -> Callable:
+    """Answer 400 to values that Postgres cannot hold: the toolkit looks them up unchecked."""
 
     @wraps(view)
     def answer(request: HttpRequest, *args, **kwargs) -> HttpResponse:
@@ -185,36 +183,27 @@ def _readable(view: Callable) -> Callable:
     return answer
 
 
-def _program(view: Callable) -> Callable:
-    return protocol(_readable(view))
-
-
-def _page(view: Callable) -> Callable:
-    guarded = sessions.sudo(_readable(view))
-    guarded.login_required = True  # the toolkit would ask by itself
-    return signed_in(guarded)
-
-
 def urls() -> list[URLPattern]:
-    """The addresses of the protocol, with the names that the toolkit looks for."""
+    """Return the addresses of the protocol, with the names that the toolkit looks for."""
     server = public(views.OAuthServerMetadataView.as_view())
     resource = public(views.OAuthProtectedResourceMetadataView.as_view())
-    known = ".well-known/oauth"
+    consent = sessions.sudo(_refuse_unreadable(Consent.as_view()))
+    consent.login_required = True  # the toolkit would ask by itself
+    registered = csrf_exempt(views.DynamicClientRegistrationManagementView.as_view())
+    well_known = ".well-known/oauth-protected-resource"
+    for_programs = {
+        "token": ("oauth/token", views.TokenView.as_view()),
+        "revoke-token": ("oauth/revoke", views.RevokeTokenView.as_view()),
+        "dcr-register": ("oauth/register", Register.as_view()),
+        "dcr-register-management": ("oauth/register/<str:client_id>", registered),
+    }
     return [
-        path(f"{known}-authorization-server", server, name="oauth-server-metadata"),
-        path(f"{known}-protected-resource", resource, name="oauth-resource-metadata"),
-        path(
-            f"{known}-protected-resource/<path:resource_path>",
-            resource,
-            name="oauth-resource-metadata-path",
-        ),
-        path("oauth/authorize", _page(Consent.as_view()), name="authorize"),
-        path("oauth/token", _program(views.TokenView.as_view()), name="token"),
-        path("oauth/revoke", _program(views.RevokeTokenView.as_view()), name="revoke-token"),
-        path("oauth/register", _program(Register.as_view()), name="dcr-register"),
-        path(
-            "oauth/register/<str:client_id>",
-            _program(csrf_exempt(views.DynamicClientRegistrationManagementView.as_view())),
-            name="dcr-register-management",
+        path(".well-known/oauth-authorization-server", server, name="oauth-server-metadata"),
+        path(well_known, resource, name="oauth-resource-metadata"),
+        path(f"{well_known}/<path:resource_path>", resource, name="oauth-resource-metadata-path"),
+        path("oauth/authorize", signed_in(consent), name="authorize"),
+        *(
+            path(route, protocol(_refuse_unreadable(view)), name=name)
+            for name, (route, view) in for_programs.items()
         ),
     ]

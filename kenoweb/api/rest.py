@@ -51,38 +51,40 @@ class Page(DocsBase):
 
     def render_page(self, request: HttpRequest, api: NinjaAPI, **_more: Any) -> HttpResponse:
         home = request.build_absolute_uri("/api/v1")
-        told = [_described(one, home) for one in OPERATIONS.values()]
-        context = {"operations": told, "home": "/api/v1", "about": _(ABOUT)}
+        operations = [_describe(operation, home) for operation in OPERATIONS.values()]
+        context = {"operations": operations, "home": "/api/v1", "about": _(ABOUT)}
         return render(request, "api/docs.html", context)
 
 
-def _described(operation: Operation, home: str) -> dict[str, Any]:
-    names = ("name", "method", "path", "scope", "private", "title", "description")
-    takes = operation.takes.model_fields
-    fields = [(name, _in_words(one.description or "")) for name, one in takes.items()]
-    told = {name: getattr(operation, name) for name in names}
-    told |= {name: _in_words(told[name]) for name in ("title", "description")}
-    return told | {"fields": fields, "curl": _curl(operation, home)}
+def _describe(operation: Operation, home: str) -> dict[str, Any]:
+    names = ("name", "method", "path", "scope", "private")
+    fields = operation.takes.model_fields.items()
+    return {name: getattr(operation, name) for name in names} | {
+        "title": _translated(operation.title),
+        "description": _translated(operation.description),
+        "fields": [(name, _translated(field.description or "")) for name, field in fields],
+        "curl": _curl(operation, home),
+    }
 
 
-def _in_words(english: str) -> str:
-    # The catalogue's own head stands under the empty string.
+def _translated(english: str) -> str:
+    # The translation of the empty string is the head of the catalogue.
     return _(english) if english else ""
 
 
 def _curl(operation: Operation, home: str) -> str:
-    where = operation.path.replace("{id}", "1").replace("{change}", "CHANGE")
-    line = f'curl -H "Authorization: Bearer $KENO_TOKEN" {home}{where}'
+    path = operation.path.replace("{id}", "1").replace("{change}", "CHANGE")
+    line = f'curl -H "Authorization: Bearer $KENO_TOKEN" {home}{path}'
     if operation.method != "GET":
         line += f" -X {operation.method}"
     if operation.example:
-        sent = json.dumps(operation.example, ensure_ascii=False)
-        line += f" -H 'Content-Type: application/json' -d '{sent}'"
+        body = json.dumps(operation.example, ensure_ascii=False)
+        line += f" -H 'Content-Type: application/json' -d '{body}'"
     return line + (" -OJ" if operation.gives is None else "")
 
 
 class Key(HttpBearer):
-    """The key itself; what it may do is asked anew by every operation."""
+    """The key itself; every operation looks up anew what it may do."""
 
     openapi_description = "An API token of the dashboard: keno_…"
 
@@ -117,27 +119,26 @@ def problem(status: int, detail: str, *, after: int = 0) -> JsonResponse:
 
 
 def explain(error: Exception) -> JsonResponse:
-    """The answer to a call that failed, whatever failed."""
+    """Return the answer to a call that failed, whatever failed."""
     if isinstance(error, Refused):
         return problem(error.status, str(error), after=error.after)
     if isinstance(error, ValidationError):
-        # What was given is not repeated: it may be long, or not meant to be seen.
-        wrong = (f"{'.'.join(map(str, one['loc'][1:]))[:80]}: {one['msg']}" for one in error.errors)
-        return problem(422, _("Put this right: %(wrong)s.") % {"wrong": "; ".join(wrong)})
+        # The values are not repeated: they may be long, or not meant to be seen.
+        names = (".".join(map(str, fault["loc"][1:]))[:80] for fault in error.errors)
+        faults = zip(names, error.errors, strict=True)
+        wrong = "; ".join(f"{name}: {fault['msg']}" for name, fault in faults)
+        return problem(422, _("Put this right: %(wrong)s.") % {"wrong": wrong})
     if isinstance(error, BadChatId | Invalid):
         return problem(400, str(error))
     if isinstance(error, HttpError):
-        missing = error.status_code == HTTPStatus.UNAUTHORIZED
-        return problem(
-            error.status_code,
-            _("Send “Authorization: Bearer …” with an API token.") if missing else str(error),
-        )
+        no_key = _("Send “Authorization: Bearer …” with an API token.")
+        return problem(error.status_code, no_key if error.status_code == 401 else str(error))
     if isinstance(error, Http404):
         return problem(404, _("There is nothing at this address."))
     if isinstance(error, DatabaseError | InterfaceError):
         log.error("a call failed", extra={"why": str(error).partition("\n")[0]})
-        said = _("The database does not answer as it should. Nothing was kept: send it again.")
-        return problem(503, said, after=5)
+        sentence = _("The database does not answer as it should. Nothing was kept: send it again.")
+        return problem(503, sentence, after=5)
     log.error("a call failed", exc_info=error)
     return problem(500, _("Something went wrong inside Keno. Its log says what."))
 
@@ -147,20 +148,23 @@ for kind in (Refused, ValidationError, BadChatId, Invalid, HttpError, Http404, E
 
 
 def _endpoint(operation: Operation) -> Callable:
-    """The view of one operation, with the parameters that ninja reads and documents."""
+    """Return the view of one operation, with the parameters that ninja reads and documents."""
     fields = operation.takes.model_fields
     in_path = [name for name in fields if f"{{{name}}}" in operation.path]
     rest = [name for name in fields if name not in in_path and name != "version"]
 
-    def view(request: HttpRequest, **given: Any) -> Any:
-        values = {name: given[name] for name in in_path}
-        asked = given.get("asked")
-        values |= asked.model_dump(exclude_unset=True) if asked else {}
-        if given.get("if_match"):
-            values["version"] = given["if_match"].strip('" W/')
-        once = given.get("idempotency_key", "")
-        done = perform(operation, request.auth, _read(operation, values), once=once)
-        return done if operation.gives is None else _answer(operation, done)
+    def view(request: HttpRequest, **arguments: Any) -> Any:
+        values = {name: arguments[name] for name in in_path}
+        shape = arguments.get("asked")
+        values |= shape.model_dump(exclude_unset=True) if shape else {}
+        if arguments.get("if_match"):
+            values["version"] = arguments["if_match"].strip('" W/')
+        once = arguments.get("idempotency_key", "")
+        result = perform(operation, request.auth, _read(operation, values), once=once)
+        if operation.gives is not None:
+            return _answer(operation, result)
+        file, name, kind = result
+        return FileResponse(file, as_attachment=True, filename=name, content_type=kind)
 
     parameters = {name: (fields[name].annotation, Path(...)) for name in in_path}
     if rest:
@@ -174,49 +178,49 @@ def _endpoint(operation: Operation) -> Callable:
     return view
 
 
-def _read(operation: Operation, given: dict[str, Any]) -> BaseModel:
+def _read(operation: Operation, values: dict[str, Any]) -> BaseModel:
     try:
-        return operation.takes.model_validate(given)
-    except PydanticError as bad:
-        wrong: Any = [one | {"loc": ("", *one["loc"])} for one in bad.errors()]
-        raise ValidationError(wrong) from None
+        return operation.takes.model_validate(values)
+    except PydanticError as invalid:
+        errors: Any = [error | {"loc": ("", *error["loc"])} for error in invalid.errors()]
+        raise ValidationError(errors) from None
 
 
 def _signature(parameters: dict) -> inspect.Signature:
-    kinds = {"kind": inspect.Parameter.KEYWORD_ONLY}
-    found = [inspect.Parameter("request", inspect.Parameter.POSITIONAL_OR_KEYWORD)]
-    for name, (annotation, default) in parameters.items():
-        found.append(inspect.Parameter(name, annotation=annotation, default=default, **kinds))
-    return inspect.Signature(found)
+    request = inspect.Parameter("request", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    kind = inspect.Parameter.KEYWORD_ONLY
+    others = [
+        inspect.Parameter(name, kind, annotation=annotation, default=default)
+        for name, (annotation, default) in parameters.items()
+    ]
+    return inspect.Signature([request, *others])
 
 
 def _part(takes: type[BaseModel], names: list[str]) -> type[BaseModel]:
-    """The shape without what stands in the path and in headers."""
+    """Return the shape without what stands in the path and in headers."""
     if len(names) == len(takes.model_fields):
         return takes
-    fields = {
-        name: (takes.model_fields[name].annotation, takes.model_fields[name]) for name in names
-    }
+    every = takes.model_fields
+    fields = {name: (every[name].annotation, every[name]) for name in names}
     return create_model(f"{takes.__name__}Body", __base__=shapes.Asked, **fields)
 
 
-def _answer(operation: Operation, done: BaseModel) -> HttpResponse:
-    status = 201 if getattr(done, "outcome", "") == "new" else operation.status
-    waits = getattr(done, "outcome", "") == "proposed" or getattr(done, "status", "") == "accepted"
+def _answer(operation: Operation, result: BaseModel) -> HttpResponse:
+    outcome = getattr(result, "outcome", "")
+    waits = outcome == "proposed" or getattr(result, "status", "") == "accepted"
+    status = 201 if outcome == "new" else operation.status
     status = 202 if waits and operation.writes else status
-    response = JsonResponse(done.model_dump(mode="json"), status=status)
-    if version := getattr(done, "version", "") if operation.name != "me" else "":
+    response = JsonResponse(result.model_dump(mode="json"), status=status)
+    # The version that `me` returns is that of Keno.
+    if operation.name != "me" and (version := getattr(result, "version", "")):
         response["ETag"] = f'"{version}"'
     return response
 
 
 def _register(operation: Operation) -> None:
-    view = _endpoint(operation)
-    if operation.gives is None:
-        view = _as_file(view)
     statuses = (200, 201, 202) if operation.writes else (200,)
     gives = dict.fromkeys(statuses, operation.gives or bytes)
-    said = {"requestBody": {"content": {"application/json": {"example": operation.example}}}}
+    body = {"requestBody": {"content": {"application/json": {"example": operation.example}}}}
     api.api_operation(
         [operation.method],
         operation.path,
@@ -226,18 +230,9 @@ def _register(operation: Operation) -> None:
         description=f"{operation.description} Needs the right `{operation.scope}`"
         f"{' and `private`' if operation.private else ''}.".strip(),
         tags=[operation.path.split("/")[1]],
-        openapi_extra=said if operation.example else None,
+        openapi_extra=body if operation.example else None,
         url_name=operation.name,
-    )(view)
-
-
-def _as_file(view: Callable) -> Callable:
-    def send(request: HttpRequest, **given: Any) -> FileResponse:
-        file, name, kind = view(request, **given)
-        return FileResponse(file, as_attachment=True, filename=name, content_type=kind)
-
-    send.__name__, send.__signature__ = view.__name__, view.__signature__
-    return send
+    )(_endpoint(operation))
 
 
 for _operation in OPERATIONS.values():
@@ -245,7 +240,7 @@ for _operation in OPERATIONS.values():
 
 
 def urls() -> list:
-    """The addresses of the API: each for programs with a token, the documents for everybody."""
+    """Return the addresses of the API: for programs with a token, the documents for everybody."""
     patterns, _app, _space = api.urls
     for pattern in patterns:
         if pattern.name == "api-root":
@@ -256,34 +251,31 @@ def urls() -> list:
 
 
 def index(request: HttpRequest) -> JsonResponse:
-    """Who answers here, and where it is described."""
-    where = {"docs": "/api/v1/docs", "openapi": "/api/v1/openapi.json", "mcp": "/mcp"}
-    return JsonResponse({"name": "Keno", "version": settings.VERSION} | where)
+    """Say who answers here, and where it is described."""
+    links = {"docs": "/api/v1/docs", "openapi": "/api/v1/openapi.json", "mcp": "/mcp"}
+    return JsonResponse({"name": "Keno", "version": settings.VERSION} | links)
 
 
 def key_of(request: HttpRequest, *kinds: str) -> str:
-    """The key in the Authorization header; other clients name its kind otherwise."""
+    """Return the key in the Authorization header; `kinds` are other words for Bearer."""
     kind, _space, key = request.headers.get("Authorization", "").partition(" ")
     return key.strip() if kind.lower() in ("bearer", *kinds) else ""
 
 
 def alias(method: str, name: str) -> Callable:
-    """An operation at an address that other documents name; what it takes is in the query."""
+    """Return an operation for an address that other documents name, with its query as fields."""
     operation = OPERATIONS[name]
 
     def view(request: HttpRequest) -> HttpResponse:
-        given = {
-            field: request.GET[field]
-            for field in operation.takes.model_fields
-            if field in request.GET
-        }
+        fields = operation.takes.model_fields
+        values = {name: request.GET[name] for name in fields if name in request.GET}
         try:
             if not key_of(request):
                 raise HttpError(401, "")
             if request.method != method:
                 raise HttpError(405, _("Send a %(method)s.") % {"method": method})
-            done = perform(operation, key_of(request), _read(operation, given))
-            return _answer(operation, done)
+            result = perform(operation, key_of(request), _read(operation, values))
+            return _answer(operation, result)
         except Exception as error:
             return explain(error)
 
@@ -293,7 +285,7 @@ def alias(method: str, name: str) -> Callable:
 @csrf_exempt
 @with_token
 def over_mcp(request: HttpRequest) -> HttpResponse:
-    """The operations for agents, over streamable HTTP."""
+    """Serve the operations to agents, over streamable HTTP."""
     key = key_of(request)
     try:
         if not rights(key):
@@ -305,7 +297,7 @@ def over_mcp(request: HttpRequest) -> HttpResponse:
         return response
     if request.method != "POST":
         return HttpResponse(status=405, headers={"Allow": "POST"})
-    # Imported here: its library takes a quarter of the start, and most homes have no agent.
+    # Imported here: its library takes a quarter of the start, and most installations have no agent.
     from kenoweb.api import server
 
     return server.exchange(key, request)

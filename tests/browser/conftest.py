@@ -139,7 +139,7 @@ def window(chromium, live_server, request):
             PICTURES.mkdir(exist_ok=True)
             one.page.screenshot(path=PICTURES / f"{request.node.name}-{number}.png")
         one.context.close()
-    events.EAR.stop()
+    events.BROADCASTER.stop()
     if not failed:
         for one in opened:
             one.check()

@@ -194,8 +194,8 @@ with transaction.atomic():
 servers += [connection.cursor().execute("SELECT pg_backend_pid()").fetchone()[0] for _ in "ab"]
 names = [one.name for one in Space.objects.iterator(chunk_size=1)]
 told = [recall(space, "Where does Ada live?").items[0].unit.text for _ in "abcde"]
-heard = events.EAR.open(space, is_page=True)
-events.EAR.listen()
+heard = events.BROADCASTER.open(space, is_page=True)
+events.BROADCASTER.listen()
 with connection.cursor() as cursor:
     cursor.execute("SELECT pg_notify(%s, %s)", [events.CHANNEL, f"{space.pk} fact"])
 event = heard.get(timeout=10)

@@ -20,10 +20,10 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
-    monkeypatch.setattr(events, "EAR", events.Ear())
-    monkeypatch.setattr(events, "TOGETHER_SECONDS", 0)
+    monkeypatch.setattr(events, "BROADCASTER", events.Broadcaster())
+    monkeypatch.setattr(events, "BATCH_SECONDS", 0)
     yield
-    events.EAR.stop()
+    events.BROADCASTER.stop()
 
 
 def heard(lines) -> dict:
@@ -44,7 +44,7 @@ def test_a_program_hears_what_changes_in_its_space_alone():
     make_fact(member.space, text="Ana keeps bees")
     assert heard(lines) == {"events": ["fact"], "space": "home"}
     answer.close()
-    assert events.EAR.streams == {}
+    assert events.BROADCASTER.streams == {}
 
 
 def test_a_page_hears_the_numbers_of_its_navigation():
@@ -59,7 +59,7 @@ def test_a_page_hears_the_numbers_of_its_navigation():
 
 
 def test_the_page_that_listened_longest_makes_room_for_another(monkeypatch):
-    monkeypatch.setattr(events, "MOST", 1)
+    monkeypatch.setattr(events, "MAX_STREAMS", 1)
     member = make_member(space=make_space("home"))
     browser = make_client(member.user)
     first = browser.get("/s/home/events/")
@@ -73,7 +73,7 @@ def test_the_page_that_listened_longest_makes_room_for_another(monkeypatch):
 
 
 def test_programs_make_no_room_and_a_page_is_as_good_without(monkeypatch):
-    monkeypatch.setattr(events, "MOST", 1)
+    monkeypatch.setattr(events, "MAX_STREAMS", 1)
     member = make_member(space=make_space("home"))
     _token, key = make_token(member.space, user=member.user)
     program = Client(headers={"Authorization": f"Bearer {key}"})

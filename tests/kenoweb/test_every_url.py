@@ -99,7 +99,7 @@ def answers(client, path, **sent):
         try:
             with transaction.atomic():
                 found.append(method(path, **given))
-                events.EAR.stop()  # nobody listens on
+                events.BROADCASTER.stop()  # nobody listens on
                 raise Undone
         except Undone:
             pass
