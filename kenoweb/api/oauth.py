@@ -23,6 +23,7 @@ from oauth2_provider.models import Application
 from kenoweb.auth import sessions
 from kenoweb.auth.access import Role, memberships, protocol, public, signed_in
 from kenoweb.auth.throttle import TooManyTries, client_ip, spend_registration
+from kenoweb.membership.forms import gate_field
 from kenoweb.ui.middleware import CSP
 from memory.models import ApiToken
 from memory.spaces import api_tokens
@@ -73,15 +74,7 @@ class ConsentForm(AllowForm):
     scopes = forms.MultipleChoiceField(
         label=gettext_lazy("Permissions"), required=False, widget=forms.CheckboxSelectMultiple
     )
-    gate = forms.ChoiceField(
-        label=gettext_lazy("What it writes"),
-        choices=ApiToken.Gate.choices,
-        initial=ApiToken.Gate.HOLD,
-        required=False,
-        help_text=gettext_lazy(
-            "Hold is best for agents: what they write is not believed until a person has seen it."
-        ),
-    )
+    gate = gate_field(required=False)
 
     def __init__(self, *args, spaces: list, **kwargs):
         super().__init__(*args, **kwargs)

@@ -29,61 +29,61 @@ from memory.operations import replica
 
 Role = Member.Role
 LAST_SPACE = "keno_space"
-# Which private chats of others somebody has opened, and until when: see chats.views.open_private.
+# Which private chats of others this session has opened, and until when: chats.views.open_private.
 OPENED, OPENED_SECONDS = "opened_chats", 30 * 60
-# Where the log of the database ended after one's last write.
+# Where the log of the database ended after the last write of this session.
 WROTE = "wrote"
-# Lists, searches and exports: what a replica may answer.
+# Lists, searches and exports that a replica may answer.
 FROM_REPLICA = {
     *("facts:index", "facts:markdown_list", "episodes:index", "patterns:index", "people:index"),
     *("people:export", "chats:index", "nights:index", "recall:receipts", "search:index"),
     *("audit:index", "costs:index", "costs:facts", "costs:calls", "trash:index"),
     *("map:index", "map:points"),
 }
-GONE = {Fact: {"forgotten": True}, Episode: {"status": Episode.Status.DISCARDED}}
+HIDDEN_FROM_VIEWERS = {Fact: {"forgotten": True}, Episode: {"status": Episode.Status.DISCARDED}}
 
 
 def public(view: Callable) -> Callable:
-    """Anyone may open it, signed in or not."""
+    """Mark a view that anyone may open, signed in or not."""
     view.keno_role = "public"
     return login_not_required(view)
 
 
 def signed_in(view: Callable) -> Callable:
-    """Anyone with an account; the page is about that account or chooses a space."""
+    """Mark a view for any account; the page is about that account or chooses a space."""
     view.keno_role = "signed-in"
     return never_cache(view)
 
 
 def for_anyone(*, methods: str = "GET") -> Callable:
-    """A page that anyone may open; `methods` as of in_space."""
+    """Decorate a page that anyone may open; `methods` as in in_space."""
     return lambda view: public(_guarded(view, methods))
 
 
 def for_account(*, methods: str = "GET", sudo: bool = False) -> Callable:
-    """A page of whoever is signed in; `methods` and `sudo` as of in_space."""
+    """Decorate a page for any account; `methods` and `sudo` as in in_space."""
     return lambda view: signed_in(_guarded(view, methods, sudo=sudo))
 
 
 def _guarded(view: Callable, methods: str, *, sudo: bool = False) -> Callable:
-    taken = [*methods.split(), *(["HEAD"] if "GET" in methods else [])]
-    return require_http_methods(taken)(sessions.sudo(view) if sudo else view)
+    allowed = [*methods.split(), *(["HEAD"] if "GET" in methods else [])]
+    return require_http_methods(allowed)(sessions.sudo(view) if sudo else view)
 
 
 def with_token(view: Callable) -> Callable:
-    """For programs: the view itself asks for a token and answers 401 without one."""
+    """Mark a view for programs; it asks for a token itself and answers 401 without one."""
     view.keno_role = "token"
     return login_not_required(view)
 
 
 def protocol(view: Callable) -> Callable:
-    """For programs that ask to be let in: the protocol of OAuth itself says who may do what."""
+    """Mark a view of OAuth: the protocol itself says who may do what."""
     view.keno_role = "protocol"
     return login_not_required(view)
 
 
 def in_space(*, role: str, methods: str = "GET", sudo: bool = False) -> Callable:
-    """A page of one space: the slug in the address becomes the Space, for members of that role.
+    """Decorate a page of one space: its slug becomes the Space, for members of that role.
 
     Sets request.space and request.member, and shows times in the clock of the space. `methods` is
     "GET", "POST" or both; with `sudo` the password must have been given within half an hour.
@@ -106,7 +106,7 @@ def in_space(*, role: str, methods: str = "GET", sudo: bool = False) -> Callable
 
 
 def _answer(request: HttpRequest, view: Callable[[], HttpResponse]) -> HttpResponse:
-    """Call the view: over the replica where it only shows, and shows all that this person wrote."""
+    """Call the view, on the replica if it only reads and the replica has the person's writes."""
     if not replica.is_there():
         return view()
     if request.method not in {"GET", "HEAD"}:
@@ -152,17 +152,17 @@ def space_for(request: HttpRequest, slug: str, *, role: str = Role.VIEWER) -> Sp
 def rows_in(space: Space, model: type[Model]) -> QuerySet:
     """Return all rows of a model that belong to the space.
 
-    A viewer does not see what somebody had forgotten or discarded, nobody the private chats of
-    others and what was learned for those chats alone.
+    Viewers do not see what was forgotten or discarded. Nobody sees the private chats of others,
+    or what was learned for those chats alone.
     """
     rows = without_private(model._default_manager.filter(space=space), space)
-    if model in GONE and getattr(space, "hides_forgotten", False):
-        return rows.exclude(**GONE[model])
+    if model in HIDDEN_FROM_VIEWERS and getattr(space, "hides_forgotten", False):
+        return rows.exclude(**HIDDEN_FROM_VIEWERS[model])
     return rows
 
 
 def without_private(rows: QuerySet, space: Space) -> QuerySet:
-    """The rows without those of private chats that whoever asks does not see."""
+    """Leave out rows of the private chats that the member who asks does not see."""
     hidden = getattr(space, "hidden_chats", ())
     has_chat = any(field.name == "chat" for field in rows.model._meta.fields)
     field = "pk" if rows.model is Chat else "chat" if has_chat else ""
@@ -170,28 +170,16 @@ def without_private(rows: QuerySet, space: Space) -> QuerySet:
 
 
 def get_in_space_or_404(space: Space, model: type[Model], pk: int, **also) -> Model:
-    """Return one row of the space or raise 404; `also` filters further, such as chat=chat."""
+    """Return one row of the space or raise 404; `also` are more filters, such as chat=chat."""
     return get_object_or_404(rows_in(space, model), pk=pk, **also)
 
 
-def chat_for(space: Space, pk: int) -> Chat:
-    return get_in_space_or_404(space, Chat, pk)
+def _getter(model: type[Model]) -> Callable:
+    return lambda space, pk, **also: get_in_space_or_404(space, model, pk, **also)
 
 
-def message_for(space: Space, pk: int, *, chat: Chat) -> Message:
-    return get_in_space_or_404(space, Message, pk, chat=chat)
-
-
-def fact_for(space: Space, pk: int) -> Fact:
-    return get_in_space_or_404(space, Fact, pk)
-
-
-def episode_for(space: Space, pk: int) -> Episode:
-    return get_in_space_or_404(space, Episode, pk)
-
-
-def pattern_for(space: Space, pk: int) -> Pattern:
-    return get_in_space_or_404(space, Pattern, pk)
+chat_for, message_for = _getter(Chat), _getter(Message)
+fact_for, episode_for, pattern_for = _getter(Fact), _getter(Episode), _getter(Pattern)
 
 
 def change_for(space: Space, change: UUID) -> list[history.Change]:
@@ -203,25 +191,21 @@ def change_for(space: Space, change: UUID) -> list[history.Change]:
 
 
 def _spaces_of(steps: list[history.Change]) -> set[int | None]:
-    """Whose rows they changed: one query a model, however many rows; None is a row that is gone."""
-    touched: dict[type[Model], set[int]] = {}
+    """Return the spaces of the changed rows, with one query a model; None is a row that is gone."""
+    changed: dict[type[Model], set[int]] = {}
     for step in steps:
-        touched.setdefault(step.model, set()).add(step.object_id)
-    found: set[int | None] = set(touched.pop(Space, ()))
-    for model, pks in touched.items():
-        owners = dict(model._default_manager.filter(pk__in=pks).values_list("pk", "space"))
-        found |= {owners.get(pk) for pk in pks}
-    return found
+        changed.setdefault(step.model, set()).add(step.object_id)
+    spaces: set[int | None] = set(changed.pop(Space, ()))
+    for model, pks in changed.items():
+        space_of = dict(model._default_manager.filter(pk__in=pks).values_list("pk", "space"))
+        spaces |= {space_of.get(pk) for pk in pks}
+    return spaces
 
 
 def _remember(request: HttpRequest, response: HttpResponse) -> HttpResponse:
     # In a cookie, so that looking at a page writes nothing to the database.
-    if request.COOKIES.get(LAST_SPACE) != request.space.slug:
-        response.set_cookie(
-            LAST_SPACE,
-            request.space.slug,
-            httponly=True,
-            samesite="Lax",
-            secure=settings.SESSION_COOKIE_SECURE,
-        )
+    slug = request.space.slug
+    if request.COOKIES.get(LAST_SPACE) != slug:
+        secure = settings.SESSION_COOKIE_SECURE
+        response.set_cookie(LAST_SPACE, slug, httponly=True, samesite="Lax", secure=secure)
     return response

@@ -12,7 +12,6 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from kenoweb.auth import sessions, throttle
 from kenoweb.auth.throttle import client_ip
@@ -21,12 +20,13 @@ from memory import jobs, notices
 from memory.history import audit
 from memory.history.actors import person
 from memory.models import Member, Space
-from memory.spaces import service
 from memory.spaces import service as spaces
 
 Kind = OneTimeLink.Kind
-MINUTES = timedelta(minutes=30)
-DAYS = timedelta(days=7)
+SIGN_IN_VALID = timedelta(minutes=30)
+INVITATION_VALID = timedelta(days=7)
+# Expired links stay a month, so that an old link still gets its honest sentence.
+KEPT_AFTER_END = timedelta(days=30)
 # Where each kind of link leads. Not by `reverse`: the start prints one, and would load all pages.
 PATHS = {Kind.SETUP: "setup/%s/", Kind.SIGN_IN: "enter/%s/", Kind.INVITE: "join/%s/"}
 
@@ -34,24 +34,20 @@ PATHS = {Kind.SETUP: "setup/%s/", Kind.SIGN_IN: "enter/%s/", Kind.INVITE: "join/
 class Spent(Exception):
     """This link has been used already, or its time is over."""
 
-    def __str__(self):
-        return str(gettext_lazy("This link has been used already, or its time is over."))
-
 
 def sign_in_link(base_url: str, *, now: datetime | None = None) -> str:
-    """The address to print at start: makes the first owner, or signs the owner in."""
+    """Return the address to print at start: it makes the first owner, or signs the owner in."""
     now = now or timezone.now()
-    _sweep(now)
-    owner = first_owner()
-    if owner:
-        secret = _make(Kind.SIGN_IN, now + MINUTES, user=owner)
-        return base_url.rstrip("/") + path_of(Kind.SIGN_IN, secret)
-    if not is_first_run():
-        return base_url.rstrip("/") + reverse("account:sign_in")
-    secret = _make(Kind.SETUP, now + MINUTES)
-    return base_url.rstrip("/") + path_of(Kind.SETUP, secret)
+    if owner := first_owner():
+        path = _make(Kind.SIGN_IN, now, SIGN_IN_VALID, user=owner)
+    elif is_first_run():
+        path = _make(Kind.SETUP, now, SIGN_IN_VALID)
+    else:
+        path = reverse("account:sign_in")
+    return base_url.rstrip("/") + path
 
 
+@transaction.atomic
 def invite(
     space: Space,
     *,
@@ -61,25 +57,23 @@ def invite(
     ip: str | None = None,
     now: datetime | None = None,
 ) -> str:
-    """The path of a link that makes one person a member; good for seven days."""
-    now = now or timezone.now()
-    _sweep(now)
-    with transaction.atomic():
-        secret = _make(Kind.INVITE, now + DAYS, space=space, role=role, label=label, made_by=by)
-        audit.record("member.invited", actor=person(by), space=space, ip=ip, role=role)
-    return path_of(Kind.INVITE, secret)
+    """Return the path of a link that makes one person a member; valid for seven days."""
+    fields = {"space": space, "role": role, "label": label, "made_by": by}
+    path = _make(Kind.INVITE, now or timezone.now(), INVITATION_VALID, **fields)
+    audit.record("member.invited", actor=person(by), space=space, ip=ip, role=role)
+    return path
 
 
 def path_of(kind: str, secret: str) -> str:
     return f"/{PATHS[Kind(kind)] % secret}"
 
 
+@transaction.atomic
 def withdraw(link: OneTimeLink, *, by: str, ip: str | None = None) -> bool:
     """Close an invitation that nobody has used yet."""
-    with transaction.atomic():
-        closed, _rows = OneTimeLink.objects.filter(pk=link.pk, used_at=None).delete()
-        if closed:
-            audit.record("invitation.withdrawn", actor=by, space=link.space, ip=ip, role=link.role)
+    closed, _rows = OneTimeLink.objects.filter(pk=link.pk, used_at=None).delete()
+    if closed:
+        audit.record("invitation.withdrawn", actor=by, space=link.space, ip=ip, role=link.role)
     return bool(closed)
 
 
@@ -98,7 +92,7 @@ def check_link(link: OneTimeLink, *, now: datetime | None = None) -> None:
 def redeem(link: OneTimeLink, *, now: datetime | None = None) -> None:
     """Use the link up. Call it inside the transaction that does what the link is for."""
     now = now or timezone.now()
-    # One UPDATE guarded by used_at: of two browsers with the same link one wins.
+    # One UPDATE guarded by used_at: of two browsers with the same link, one wins.
     unused = OneTimeLink.objects.filter(pk=link.pk, used_at=None, expires_at__gt=now)
     if not unused.update(used_at=now):
         raise Spent
@@ -109,7 +103,7 @@ def is_first_run() -> bool:
 
 
 def lock_first_run() -> bool:
-    """Wait for any other first run in this transaction; whether there is still no user."""
+    """Wait for any other first run; return whether there is still no user."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(hashtext('keno.first.owner'))")
     return is_first_run()
@@ -122,26 +116,23 @@ def first_owner() -> User | None:
 
 
 def waiting(space: Space, *, now: datetime | None = None):
-    """Invitations to the space that can still be used."""
-    return space.invitations.filter(
-        used_at=None, expires_at__gt=now or timezone.now()
-    ).select_related("made_by")
+    """Return invitations to the space that can still be used."""
+    unused = space.invitations.filter(used_at=None, expires_at__gt=now or timezone.now())
+    return unused.select_related("made_by")
 
 
-def _make(kind: str, expires_at: datetime, **fields) -> str:
+def _make(kind: str, now: datetime, valid: timedelta, **fields) -> str:
+    """Make a link and return its path; delete links that ended long ago."""
+    old = now - KEPT_AFTER_END
+    OneTimeLink.objects.filter(Q(expires_at__lt=old) | Q(used_at__lt=old)).delete()
     secret = secrets.token_urlsafe(32)
-    OneTimeLink.objects.create(kind=kind, digest=_digest(secret), expires_at=expires_at, **fields)
-    return secret
+    digest = _digest(secret)
+    OneTimeLink.objects.create(kind=kind, digest=digest, expires_at=now + valid, **fields)
+    return path_of(kind, secret)
 
 
 def _digest(secret: str) -> str:
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _sweep(now: datetime) -> None:
-    # Kept a month after their end, so that an old link still gets its honest sentence.
-    old = now - timedelta(days=30)
-    OneTimeLink.objects.filter(Q(expires_at__lt=old) | Q(used_at__lt=old)).delete()
 
 
 class WrongPassword(Exception):
@@ -153,7 +144,7 @@ class WrongPassword(Exception):
 
 
 class NameTaken(Exception):
-    """Somebody took the name between the look and the leap."""
+    """The name was taken after it had been checked."""
 
 
 class AlreadySetUp(Exception):
@@ -161,14 +152,17 @@ class AlreadySetUp(Exception):
 
 
 def check(request: HttpRequest, *, name: str, password: str) -> User:
-    """The person with this name and password. Costs a try, given back when it was right."""
+    """Return the person with this name and password. A wrong password costs a try."""
     ip = client_ip(request)
     counted = throttle.counted_name(request, name)
     left = throttle.spend(counted, ip)
     # Unknown names are hashed too: the answer takes as long and says the same.
     user = authenticate(request, username=name, password=password)
     if user is None:
-        audit.record("account.refused", actor="anonymous", ip=ip, account=_known(name))
+        # Record only names that exist: an unknown one may be a password in the wrong field.
+        existing = User.objects.filter(username=name).exists()
+        account = name if existing else ""
+        audit.record("account.refused", actor="anonymous", ip=ip, account=account)
         raise WrongPassword(left)
     throttle.refund(counted, ip)
     return user
@@ -186,7 +180,7 @@ def create_owner(
     ip: str | None,
     called: str = "",
 ) -> User:
-    """The first person and the first space. Of two who try at once, one becomes the owner."""
+    """Make the first person and the first space. Of two at once, one becomes the owner."""
     if not lock_first_run():
         raise AlreadySetUp
     redeem(link)
@@ -200,7 +194,7 @@ def create_owner(
 def create_member(
     link: OneTimeLink, *, name: str, password: str, language: str, ip: str | None, called: str = ""
 ) -> User:
-    """A new account for somebody who followed an invitation."""
+    """Make an account for a person who followed an invitation."""
     user = _create(name, password, language=language, called=called)
     audit.record("account.created", actor=person(name), obj=user, ip=ip)
     accept(link, user=user, ip=ip)
@@ -211,14 +205,23 @@ def create_member(
 def accept(link: OneTimeLink, *, user: User, ip: str | None) -> Member:
     """Become a member by invitation, and use the invitation up."""
     redeem(link)
-    member = service.join(link.space, user=user, role=link.role, by=person(user), ip=ip)
-    _announce(member)
+    member = spaces.join(link.space, user=user, role=link.role, by=person(user), ip=ip)
+    notices.tell(
+        member.space,
+        kind="member_joined",
+        key=f"member_joined:{member.pk}",
+        text=lambda: (
+            _("%(name)s joined. Role: %(role)s.")
+            % {"name": user.username, "role": member.get_role_display()}
+        ),
+        link=reverse("members:index", args=[member.space.slug]),
+    )
     return member
 
 
 @transaction.atomic
 def enter(link: OneTimeLink, *, ip: str | None) -> User:
-    """Use up a sign-in link; whom it signs in."""
+    """Use up a sign-in link; return whom it signs in."""
     redeem(link)
     audit.record("account.signed_in", actor=person(link.user), obj=link.user, ip=ip, by="link")
     return link.user
@@ -233,9 +236,8 @@ def change_password(user: User, *, password: str, ip: str | None) -> None:
     audit.record("account.password_changed", actor=person(user), obj=user, ip=ip)
 
 
-@transaction.atomic
 def held_spaces(user: User) -> list[Space]:
-    """The spaces that would be without an owner if this person went."""
+    """Return the spaces that would be without an owner if this person left."""
     owners = Member.objects.filter(role=Member.Role.OWNER)
     mine = owners.filter(user=user).values("space")
     others = owners.exclude(user=user).values("space")
@@ -249,7 +251,7 @@ def delete(user: User, *, words: bool = False, ip: str | None = None) -> None:
     Raises LastOwner while a space would be without an owner.
     """
     if held_spaces(user):
-        raise service.LastOwner
+        raise spaces.LastOwner
     audit.record("account.deleted", actor=person(user), obj=user, ip=ip, words=words)
     sessions.end_everywhere(user)
     if not words:
@@ -275,21 +277,3 @@ def _create(name: str, password: str, *, language: str, called: str) -> User:
         raise NameTaken from error
     Account.objects.create(user=user, language=language)
     return user
-
-
-def _announce(member: Member) -> None:
-    notices.tell(
-        member.space,
-        kind="member_joined",
-        key=f"member_joined:{member.pk}",
-        text=lambda: (
-            _("%(name)s joined. Role: %(role)s.")
-            % {"name": member.user.username, "role": member.get_role_display()}
-        ),
-        link=reverse("members:index", args=[member.space.slug]),
-    )
-
-
-def _known(name: str) -> str:
-    # Only names that exist: an unknown one may be a password in the wrong field.
-    return User.objects.filter(username=name).values_list("username", flat=True).first() or ""

@@ -17,8 +17,8 @@ from kenoweb.models import OidcAccount
 from memory.history import audit
 from memory.history.actors import person
 
-# What the way there was for; it counts once.
-ASKED = "oidc_asked"
+# Why the person was sent to the other site; read once.
+REQUEST_KEY = "oidc_asked"
 
 
 class Refused(ValueError):
@@ -45,38 +45,37 @@ def _client() -> Any:
 
 def leave(request: HttpRequest, *, why: str, there: str = "") -> HttpResponse:
     """Send the person to the other site: to sign in here, or to link their account there."""
-    request.session[ASKED] = {"why": why, "next": there, "user": request.user.pk}
+    request.session[REQUEST_KEY] = {"why": why, "next": there, "user": request.user.pk}
     back = request.build_absolute_uri(reverse("account:oidc_back"))
     try:
         return _client().authorize_redirect(request, back)
     except Exception as error:  # whatever is wrong there, signing in here goes on
-        raise Refused(
-            _("%(name)s does not answer. Sign in with your password.") % _name()
-        ) from error
+        raise _refusal(_("%(name)s does not answer. Sign in with your password.")) from error
 
 
 def come_back(request: HttpRequest) -> tuple[str, dict]:
-    """Whose account there it is, and what the way there was for."""
-    asked = request.session.pop(ASKED, None)
-    if not asked:
+    """Return the account's id at the other site, and why the person was sent there."""
+    reason = request.session.pop(REQUEST_KEY, None)
+    if not reason:
         raise Refused(_("That took too long, or was used already. Try again."))
     try:
         token = _client().authorize_access_token(request)
         claims = token["userinfo"]
         if claims["iss"].rstrip("/") != settings.KENO_OIDC_ISSUER.rstrip("/"):
             raise ValueError(claims["iss"])
-        return str(claims["sub"]), asked
+        return str(claims["sub"]), reason
     except Exception as error:  # each of its faults means the same: nobody is signed in
-        raise Refused(_("%(name)s did not say who you are. Try again.") % _name()) from error
+        raise _refusal(_("%(name)s did not say who you are. Try again.")) from error
 
 
-def whose(subject: str) -> User:
-    """The account here that is linked with this one there."""
-    found = OidcAccount.objects.select_related("user", "user__account")
-    row = found.filter(issuer=settings.KENO_OIDC_ISSUER, subject=subject).first()
+def linked_user(subject: str) -> User:
+    """Return the account here that is linked with this one there."""
+    rows = OidcAccount.objects.select_related("user", "user__account")
+    row = rows.filter(issuer=settings.KENO_OIDC_ISSUER, subject=subject).first()
     if row is None or not row.user.is_active:
-        said = _("This account of %(name)s is not linked: link it on your account page first.")
-        raise Refused(said % _name())
+        raise _refusal(
+            _("This account of %(name)s is not linked: link it on your account page first.")
+        )
     return row.user
 
 
@@ -88,9 +87,7 @@ def link(user: User, subject: str, *, ip: str | None) -> None:
                 user=user, issuer=settings.KENO_OIDC_ISSUER, defaults={"subject": subject}
             )
     except IntegrityError as error:
-        raise Refused(
-            _("This account of %(name)s is linked by somebody else.") % _name()
-        ) from error
+        raise _refusal(_("This account of %(name)s is linked by somebody else.")) from error
     audit.record("account.oidc_linked", actor=person(user), obj=user, ip=ip)
 
 
@@ -100,5 +97,5 @@ def unlink(user: User, *, ip: str | None) -> None:
         audit.record("account.oidc_unlinked", actor=person(user), obj=user, ip=ip)
 
 
-def _name() -> dict[str, str]:
-    return {"name": settings.KENO_OIDC_NAME}
+def _refusal(sentence: str) -> Refused:
+    return Refused(sentence % {"name": settings.KENO_OIDC_NAME})

@@ -30,9 +30,10 @@ from kenoweb.models import Passkey
 from memory.history import audit
 from memory.history.actors import person
 
-# What was asked of a browser, and for how long it may take to answer.
-ASKED, ASKED_SECONDS = "passkey_asked", 5 * 60
-MOST = 20
+# The challenge that a browser must answer, and for how long it may.
+CHALLENGE_KEY = "passkey_asked"
+CHALLENGE_SECONDS = 5 * 60
+MAX_PASSKEYS = 20
 VERIFIED = UserVerificationRequirement.REQUIRED
 
 
@@ -42,84 +43,83 @@ class Refused(ValueError):
 
 def _server(request: HttpRequest) -> Fido2Server:
     origin = request.build_absolute_uri("/").rstrip("/")
-    here = PublicKeyCredentialRpEntity(id=urlsplit(origin).hostname, name="Keno")
-    return Fido2Server(here, verify_origin=lambda said: said == origin)
+    site = PublicKeyCredentialRpEntity(id=urlsplit(origin).hostname, name="Keno")
+    return Fido2Server(site, verify_origin=lambda address: address == origin)
 
 
 def ask_to_add(request: HttpRequest, user: User) -> dict:
-    """What the browser needs to make a passkey for this person; only the next answer counts."""
+    """Return what the browser needs to make a passkey; only the next answer counts."""
     # The device keeps this beside the key: it names nobody.
     handle = salted_hmac("keno.passkey", str(user.pk), algorithm="sha256").digest()
     options, state = _server(request).register_begin(
         PublicKeyCredentialUserEntity(id=handle, name=user.username, display_name=user.username),
-        credentials=[_key(one) for one in user.passkeys.all()],
+        credentials=[_key(passkey) for passkey in user.passkeys.all()],
         resident_key_requirement=ResidentKeyRequirement.REQUIRED,
         user_verification=VERIFIED,
     )
-    return _asked(request, options, state)
+    return _remember(request, options, state)
 
 
 def ask(request: HttpRequest, user: User | None = None) -> dict:
-    """What the browser needs to show a passkey: one of this person's, or anybody's."""
-    mine = [_key(one) for one in user.passkeys.all()] if user else None
-    options, state = _server(request).authenticate_begin(mine, user_verification=VERIFIED)
-    return _asked(request, options, state)
+    """Return what the browser needs to show a passkey of this person, or any passkey."""
+    keys = [_key(passkey) for passkey in user.passkeys.all()] if user else None
+    options, state = _server(request).authenticate_begin(keys, user_verification=VERIFIED)
+    return _remember(request, options, state)
 
 
-def _asked(request: HttpRequest, options, state) -> dict:
-    request.session[ASKED] = {"state": state, "at": time.time()}
+def _remember(request: HttpRequest, options, state) -> dict:
+    request.session[CHALLENGE_KEY] = {"state": state, "at": time.time()}
     return dict(options)
 
 
-def _answered(request: HttpRequest, written: str) -> tuple[dict, dict]:
-    """What was asked, which counts once, and the answer."""
-    asked = request.session.pop(ASKED, {})
-    if time.time() - asked.get("at", 0) > ASKED_SECONDS:
+def _read_answer(request: HttpRequest, text: str) -> tuple[dict, dict]:
+    """Return the state of the challenge, which counts once, and the answer of the browser."""
+    challenge = request.session.pop(CHALLENGE_KEY, {})
+    if time.time() - challenge.get("at", 0) > CHALLENGE_SECONDS:
         raise Refused(_("That took too long, or was used already. Try again."))
     try:
-        answer = json.loads(written)
+        answer = json.loads(text)
     except ValueError:
         answer = None
     if not isinstance(answer, dict):
         raise Refused(_("The browser did not send a passkey. Try again."))
-    return asked["state"], answer
+    return challenge["state"], answer
 
 
 @transaction.atomic
 def add(
-    request: HttpRequest, user: User, written: str, *, name: str, ip: str | None
+    request: HttpRequest, user: User, text: str, *, name: str, ip: str | None
 ) -> tuple[Passkey, list[str]]:
-    """Keep the passkey; with the first one come recovery codes, which are shown once."""
-    state, answer = _answered(request, written)
-    if user.passkeys.count() >= MOST:
-        raise Refused(_("Remove a passkey first: %(most)s are enough.") % {"most": MOST})
+    """Keep the passkey; return it, with recovery codes to show once if it is the first."""
+    state, answer = _read_answer(request, text)
+    if user.passkeys.count() >= MAX_PASSKEYS:
+        raise Refused(_("Remove a passkey first: %(most)s are enough.") % {"most": MAX_PASSKEYS})
     try:
-        made = _server(request).register_complete(state, answer)
+        result = _server(request).register_complete(state, answer)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise Refused(_("This passkey was not made for this address. Try again.")) from error
-    data = made.credential_data
+    data = result.credential_data
     assert data is not None
-    digest = websafe_encode(data.credential_id)
-    if Passkey.objects.filter(credential_id=digest).exists():
+    credential_id = websafe_encode(data.credential_id)
+    if Passkey.objects.filter(credential_id=credential_id).exists():
         raise Refused(_("This passkey is known already."))
-    passkey = Passkey.objects.create(
-        user=user,
+    passkey = user.passkeys.create(
         name=" ".join(name.split())[:60] or _("Passkey"),
-        credential_id=digest,
+        credential_id=credential_id,
         public_key=websafe_encode(bytes(data)),
-        counter=made.counter,
+        counter=result.counter,
     )
     audit.record("account.passkey_added", actor=person(user), obj=user, ip=ip)
-    has_codes = bool(user.account.recovery) if hasattr(user, "account") else False
+    has_codes = hasattr(user, "account") and user.account.recovery
     return passkey, [] if has_codes else two_factor.renew_recovery(user, ip=ip)
 
 
 @transaction.atomic
-def check(request: HttpRequest, written: str, *, user: User | None = None, now: datetime) -> User:
-    """The person whose passkey answered what was asked, of this person's if one is given."""
-    state, answer = _answered(request, written)
-    found = Passkey.objects.select_for_update(of=("self",)).select_related("user", "user__account")
-    passkey = found.filter(credential_id=str(answer.get("id", ""))).first()
+def check(request: HttpRequest, text: str, *, user: User | None = None, now: datetime) -> User:
+    """Return the person whose passkey answered the challenge; only `user` if one is given."""
+    state, answer = _read_answer(request, text)
+    rows = Passkey.objects.select_for_update(of=("self",)).select_related("user", "user__account")
+    passkey = rows.filter(credential_id=str(answer.get("id", ""))).first()
     if passkey is None or not passkey.user.is_active or user not in (None, passkey.user):
         raise Refused(_("This passkey is not known here."))
     try:
@@ -128,16 +128,12 @@ def check(request: HttpRequest, written: str, *, user: User | None = None, now: 
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise Refused(_("This passkey does not fit this address. Try again.")) from error
     counter = response.response.authenticator_data.counter
-    # One that counts and does not go on was copied; most passkeys always say 0.
+    # A counter that does not rise means a copy; most passkeys always say 0.
     if passkey.counter and counter <= passkey.counter:
         raise Refused(_("This passkey may have been copied. Sign in another way and remove it."))
     passkey.counter, passkey.used_at = counter, now
     passkey.save(update_fields=["counter", "used_at"])
     return passkey.user
-
-
-def find(user: User, pk: int) -> Passkey | None:
-    return user.passkeys.filter(pk=pk).first()
 
 
 @transaction.atomic

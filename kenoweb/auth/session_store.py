@@ -6,13 +6,13 @@ from django.contrib.sessions.backends import db
 
 
 class SessionStore(db.SessionStore):
-    """A copy of the database signs nobody in: the cookie's own key is not in it."""
+    """Store digests only, so that nobody can sign in with a copy of the database."""
 
     def _get_session_from_db(self):
         key, self._session_key = self._session_key, digest(self._session_key)
-        found = super()._get_session_from_db()
-        self._session_key = key if found else None
-        return found
+        session = super()._get_session_from_db()
+        self._session_key = key if session else None
+        return session
 
     def exists(self, session_key):
         return super().exists(digest(session_key))

@@ -24,14 +24,14 @@ from django_htmx.http import HttpResponseClientRedirect
 from kenoweb.auth import two_factor
 from kenoweb.models import Account
 
-MINUTE, HOUR, DAY = 60, 60 * 60, 24 * 60 * 60
-IDLE = 12 * HOUR
-ABSOLUTE = 14 * DAY
-SUDO = 30 * MINUTE
-# What works without a second factor where everybody needs one, beside the account itself.
-FREE = {"/theme/", "/language/"}
+# All in seconds.
+IDLE = 12 * 60 * 60
+ABSOLUTE = 14 * 24 * 60 * 60
+SUDO = 30 * 60
 # Looking at a page writes the session at most this often.
-SEEN_EVERY = 5 * MINUTE
+SEEN_EVERY = 5 * 60
+# Where everybody needs a second factor, these work without one, as the pages of the account do.
+NEEDS_NO_FACTOR = {"/theme/", "/language/"}
 
 
 class Backend(ModelBackend):
@@ -60,19 +60,19 @@ def start_clocks(request: HttpRequest, user: User, **signal) -> None:
 
 
 def end_everywhere(user: User) -> None:
-    """Every session of the person is over, this one too."""
+    """End every session of the person, this one too."""
     user.account, _new = Account.objects.get_or_create(user=user)
     Account.objects.filter(user=user).update(epoch=F("epoch") + 1)
     user.account.refresh_from_db()
 
 
 def account_of(user: User) -> Account:
-    """The saved account, or a fresh one with the defaults."""
+    """Return the saved account, or a fresh one with the defaults."""
     return getattr(user, "account", None) or Account(user=user)
 
 
 def confirm(request: HttpRequest) -> None:
-    """The password was given just now."""
+    """Note that the password was given just now."""
     request.session["sudo"] = time.time()
 
 
@@ -81,28 +81,33 @@ def is_confirmed(request: HttpRequest) -> bool:
 
 
 def sudo(view: Callable) -> Callable:
-    """Asks for the password again unless it was given within the last half hour.
+    """Ask for the password again unless it was given within the last half hour.
 
-    Wear it under in_space, so that a stranger learns nothing from being asked.
+    Put it under in_space, so that a stranger learns nothing from being asked.
     """
 
     @wraps(view)
     def guarded(request, *args, **kwargs):
         if is_confirmed(request):
             return view(request, *args, **kwargs)
-        return go(request, f"{reverse('account:sudo')}?{urlencode({'next': page(request)})}")
+        return _ask_first(request, "account:sudo")
 
     guarded.keno_sudo = True
     return guarded
 
 
+def _ask_first(request: HttpRequest, name: str) -> HttpResponse:
+    """Go to this page of the account, which leads back to where the person was."""
+    return go(request, f"{reverse(name)}?{urlencode({'next': page(request)})}")
+
+
 def go(request: HttpRequest, url: str) -> HttpResponse:
-    """A redirect that htmx follows with the whole page."""
+    """Redirect; htmx follows with the whole page."""
     return HttpResponseClientRedirect(url) if request.htmx else redirect(url)
 
 
 def page(request: HttpRequest) -> str:
-    """The page the person was on: where to come back to after a password."""
+    """Return the page the person was on: where to come back to after a password."""
     if request.method in {"GET", "HEAD"} and not request.htmx:
         return request.get_full_path()
     address = request.htmx.current_url or request.headers.get("Referer", "")
@@ -111,14 +116,14 @@ def page(request: HttpRequest) -> str:
 
 
 def safe(request: HttpRequest, url: str) -> str:
-    """The address if it is one of ours, else nothing."""
+    """Return the address if it is one of ours, else nothing."""
     ok = url_has_allowed_host_and_scheme(url, {request.get_host()}, request.is_secure())
     # redirect() would take a bare word for the name of a view.
     return url if ok and url.startswith(("/", "http://", "https://")) else ""
 
 
 class CurrentUser(AuthenticationMiddleware):
-    """Django's request.user, but a session past its limits is nobody's."""
+    """Set request.user as Django does, but end a session that is past its limits."""
 
     def process_request(self, request):
         super().process_request(request)
@@ -127,20 +132,20 @@ class CurrentUser(AuthenticationMiddleware):
 
 
 class SignInRequired(LoginRequiredMiddleware):
-    """Everything needs an account unless the view says otherwise, and a second factor if asked."""
+    """Require an account unless the view says otherwise, and a second factor where it is set."""
 
     def process_view(self, request, view_func, view_args, view_kwargs):
         if not getattr(view_func, "login_required", True):
             return None
-        free = request.resolver_match.namespace == "account" or request.path in FREE
+        free = request.resolver_match.namespace == "account" or request.path in NEEDS_NO_FACTOR
         if not free and request.user.is_authenticated and two_factor.is_missing(request.user):
             return go(request, reverse("account:two_factor"))
         return super().process_view(request, view_func, view_args, view_kwargs)
 
     def handle_no_permission(self, request, view_func):
-        # What was posted, or fetched as a fragment, is no page to come back to.
+        # The address of a post or of a fragment is not a page to come back to.
         if request.htmx or request.method not in {"GET", "HEAD"}:
-            return go(request, f"{reverse('account:sign_in')}?{urlencode({'next': page(request)})}")
+            return _ask_first(request, "account:sign_in")
         return super().handle_no_permission(request, view_func)
 
 

@@ -2,7 +2,7 @@
 
 import ipaddress
 import secrets
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from django.conf import settings
 from django.db import connection
@@ -10,11 +10,13 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
+# Tries in an hour.
 PER_ACCOUNT = 20
 PER_ADDRESS = 100
 PROGRAMS_PER_ADDRESS = 20
-DEVICE, DEVICE_DAYS = "keno_device", 180
-HOUR = timedelta(hours=1).total_seconds()
+DEVICE = "keno_device"
+DEVICE_SECONDS = 180 * 24 * 60 * 60
+HOUR = 60 * 60
 # One statement fills the bucket up for the time that has passed and takes one token out,
 # so that a hundred tries at once cannot share the last token.
 SPEND = """
@@ -31,7 +33,7 @@ SPEND = """
 REFUND = """
     UPDATE kenoweb_tokenbucket SET tokens = LEAST(%(capacity)s, tokens + 1) WHERE key = %(key)s
 """
-# An hour fills every bucket: such a row says no more than no row. Whoever is at it, skip.
+# An hour fills every bucket, so an older row says no more than no row. Skip rows in use.
 FORGET_FULL = """
     DELETE FROM kenoweb_tokenbucket WHERE key IN (
         SELECT key FROM kenoweb_tokenbucket
@@ -41,7 +43,7 @@ FORGET_FULL = """
 
 
 def client_ip(request: HttpRequest) -> str | None:
-    """The address of the browser; forwarded addresses count only behind our own proxies."""
+    """Return the address of the browser; forwarded ones count only behind our own proxies."""
     chain = [part.strip() for part in request.headers.get("X-Forwarded-For", "").split(",")]
     hops = settings.KENO_PROXIES
     # Each proxy appends the address it saw: only the last `hops` entries are not the client's word.
@@ -53,7 +55,7 @@ def client_ip(request: HttpRequest) -> str | None:
 
 
 def neighbourhood(address: str | None) -> str:
-    """What to count tries by: one IPv4 address, or the /64 that one IPv6 household has."""
+    """Return what to count tries by: an IPv4 address, or the /64 that an IPv6 household has."""
     if not address:
         return "unknown"
     ip = ipaddress.ip_address(address)
@@ -71,30 +73,24 @@ class TooManyTries(Exception):
 
 
 def know_device(response: HttpResponse, name: str) -> None:
-    """Let this browser, which has just signed in, have tries of its own next time.
+    """Give this browser, which has just signed in, tries of its own for the next time.
 
     So nobody keeps a person out of the browser they use by guessing at their account.
     """
-    response.set_signed_cookie(
-        DEVICE,
-        f"{_account_key(name)}:{secrets.token_hex(8)}",
-        salt=DEVICE,
-        max_age=DEVICE_DAYS * 24 * 60 * 60,
-        httponly=True,
-        samesite="Lax",
-        secure=settings.SESSION_COOKIE_SECURE,
-    )
+    options = {"httponly": True, "samesite": "Lax", "secure": settings.SESSION_COOKIE_SECURE}
+    device = f"{_account_key(name)}:{secrets.token_hex(8)}"
+    response.set_signed_cookie(DEVICE, device, salt=DEVICE, max_age=DEVICE_SECONDS, **options)
 
 
 def counted_name(request: HttpRequest, name: str) -> str:
-    """The name to count tries by: of the account, or of a browser that has signed in to it."""
-    age = DEVICE_DAYS * 24 * 60 * 60
-    device = request.get_signed_cookie(DEVICE, default="", salt=DEVICE, max_age=age) or ""
+    """Return the name to count tries by: of the account, or of a browser that knows it."""
+    options = {"default": "", "salt": DEVICE, "max_age": DEVICE_SECONDS}
+    device = request.get_signed_cookie(DEVICE, **options) or ""
     return device if device.partition(":")[0] == _account_key(name) else name
 
 
 def spend(name: str, ip: str | None, *, now: datetime | None = None) -> int:
-    """Take one try for this account name and one for this address; how many are left."""
+    """Take one try for this account name and one for this address; return how many are left."""
     now = now or timezone.now()
     with connection.cursor() as cursor:
         cursor.execute(FORGET_FULL, {"now": now})
@@ -104,9 +100,9 @@ def spend(name: str, ip: str | None, *, now: datetime | None = None) -> int:
 
 
 def spend_registration(ip: str | None, *, now: datetime | None = None) -> int:
-    """Take one of the programs that this address may register in an hour; how many are left."""
-    seed = salted_hmac("keno.throttle.register", neighbourhood(ip), algorithm="sha256")
-    return _take(seed.hexdigest(), PROGRAMS_PER_ADDRESS, now or timezone.now())
+    """Take one registration of a program for this address; return how many are left."""
+    key = _key("register", neighbourhood(ip))
+    return _take(key, PROGRAMS_PER_ADDRESS, now or timezone.now())
 
 
 def refund(name: str, ip: str | None) -> None:
@@ -127,8 +123,12 @@ def _take(key: str, capacity: int, now: datetime) -> int:
 
 def _account_key(name: str) -> str:
     # People type their password into the name field: no name is kept in clear.
-    return salted_hmac("keno.throttle.account", name.casefold(), algorithm="sha256").hexdigest()
+    return _key("account", name.casefold())
 
 
 def _address_key(ip: str | None) -> str:
-    return salted_hmac("keno.throttle.address", neighbourhood(ip), algorithm="sha256").hexdigest()
+    return _key("address", neighbourhood(ip))
+
+
+def _key(kind: str, value: str) -> str:
+    return salted_hmac(f"keno.throttle.{kind}", value, algorithm="sha256").hexdigest()

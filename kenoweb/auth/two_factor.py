@@ -18,15 +18,13 @@ from memory.history import audit
 from memory.history.actors import person
 from memory.spaces.connections import seal, unseal
 
-SECONDS, DIGITS, DRIFT = 30, 6, 1
-OFFERED_FOR = 60 * 60
+STEP_SECONDS = 30
+DIGITS = 6
+# How many steps a clock may be early or late.
+DRIFT = 1
+OFFER_SECONDS = 60 * 60
 RECOVERY_CODES = 10
 SALT = "keno.two_factor"
-
-
-def whose(pk: int) -> User | None:
-    """The account that gave its password and has still to give a code, if it is still there."""
-    return User.objects.filter(pk=pk, is_active=True).first()
 
 
 def has_app(user: User) -> bool:
@@ -35,66 +33,63 @@ def has_app(user: User) -> bool:
 
 
 def is_on(user: User) -> bool:
-    """Whether the password alone is not enough: an app or a passkey is there."""
+    """Whether the person has an app or a passkey, so that the password is not enough."""
     return has_app(user) or user.passkeys.exists()
 
 
 def is_missing(user: User) -> bool:
-    """Whether this installation asks for a second factor that the person does not have yet."""
+    """Whether a second factor is required that the person does not have yet."""
     return settings.KENO_TWO_FACTOR and not is_on(user)
 
 
 def offer(user: User) -> str:
-    """A new secret in a form that only this person can send back, within an hour."""
+    """Return a new secret, signed so that only this person can send it back, within an hour."""
     secret = base64.b32encode(os.urandom(20)).decode()
     return signing.dumps([user.pk, secret], salt=SALT)
 
 
 def offered(user: User, token: str) -> str:
-    """The secret of an offer; empty when it is another's, or too old."""
+    """Return the secret of an offer; "" when it is another person's, or too old."""
     try:
-        owner, secret = signing.loads(token, salt=SALT, max_age=OFFERED_FOR)
+        owner, secret = signing.loads(token, salt=SALT, max_age=OFFER_SECONDS)
     except (signing.BadSignature, ValueError):
         return ""
     return secret if owner == user.pk else ""
 
 
 def address(user: User, secret: str) -> str:
-    """What an authenticator app opens."""
+    """Return the address that an authenticator app opens."""
     return _app(secret).get_provisioning_uri(user.get_username(), "Keno")
 
 
 def code_at(secret: str, step: int) -> str:
-    return _app(secret).generate(step * SECONDS).decode()
+    return _app(secret).generate(step * STEP_SECONDS).decode()
 
 
 def _app(secret: str) -> TOTP:
-    return TOTP(base64.b32decode(secret), DIGITS, SHA1(), SECONDS)
+    return TOTP(base64.b32decode(secret), DIGITS, SHA1(), STEP_SECONDS)
 
 
 def matching_step(secret: str, code: str, *, now: datetime) -> int:
-    """The step whose code this is, a step early or late included; 0 when it is none."""
-    step = int(now.timestamp()) // SECONDS
-    near = range(step - DRIFT, step + DRIFT + 1) if secret else ()
-    return next((one for one in near if constant_time_compare(code_at(secret, one), code)), 0)
+    """Return the step whose code this is; 0 when it is not one of now or of a step beside it."""
+    current = int(now.timestamp()) // STEP_SECONDS
+    steps = range(current - DRIFT, current + DRIFT + 1) if secret else ()
+    return next((step for step in steps if constant_time_compare(code_at(secret, step), code)), 0)
 
 
 @transaction.atomic
 def switch_on(user: User, secret: str, *, step: int, ip: str | None) -> list[str]:
     """Ask this person for codes from now on; return the recovery codes, which are shown once."""
-    account, _new = Account.objects.get_or_create(user=user)
-    account.totp_secret, account.totp_step = _sealed(user, secret), step
-    codes = _renew(account)
+    # Under a key that is not in the database, for this person alone.
+    sealed = seal(f"{user.pk}:{secret}")
+    codes = _renew(user, totp_secret=sealed, totp_step=step)
     audit.record("account.two_factor_on", actor=person(user), obj=user, ip=ip)
-    user.account = account
     return codes
 
 
 @transaction.atomic
 def renew_recovery(user: User, *, ip: str | None) -> list[str]:
-    account, _new = Account.objects.get_or_create(user=user)
-    user.account = account
-    codes = _renew(account)
+    codes = _renew(user)
     audit.record("account.recovery_renewed", actor=person(user), obj=user, ip=ip)
     return codes
 
@@ -115,11 +110,11 @@ def forget_unneeded_codes(user: User) -> None:
 
 @transaction.atomic
 def check(user: User, code: str, *, now: datetime) -> bool:
-    """Whether the code is good. Each works once, also when two browsers send it together."""
+    """Whether the code is right. Each works once, also when two browsers send it together."""
     account = Account.objects.select_for_update().get(user=user)
     bare = code.replace(" ", "").replace("-", "").lower()
     if len(bare) == DIGITS and bare.isdigit():
-        step = matching_step(_unsealed(user, account.totp_secret), bare, now=now)
+        step = matching_step(_unseal(user, account.totp_secret), bare, now=now)
         if step <= account.totp_step:
             return False
         account.totp_step = step
@@ -128,15 +123,16 @@ def check(user: User, code: str, *, now: datetime) -> bool:
     digest = _digest(user, bare)
     if digest not in account.recovery:
         return False
-    account.recovery = [one for one in account.recovery if one != digest]
+    account.recovery.remove(digest)
     account.save(update_fields=["recovery"])
     return True
 
 
-def _renew(account: Account) -> list[str]:
+def _renew(user: User, **fields: str | int) -> list[str]:
+    """Save new recovery codes and these fields of the account; return the codes."""
     codes = [secrets.token_hex(5) for _ in range(RECOVERY_CODES)]
-    account.recovery = [_digest(account.user, code) for code in codes]
-    account.save()
+    fields["recovery"] = [_digest(user, code) for code in codes]
+    user.account, _new = Account.objects.update_or_create(user=user, defaults=fields)
     return [f"{code[:5]}-{code[5:]}" for code in codes]
 
 
@@ -144,12 +140,7 @@ def _digest(user: User, code: str) -> str:
     return salted_hmac(f"{SALT}.{user.pk}", code, algorithm="sha256").hexdigest()
 
 
-def _sealed(user: User, secret: str) -> str:
-    """Under a key that is not in the database, for this person alone."""
-    return seal(f"{user.pk}:{secret}")
-
-
-def _unsealed(user: User, kept: str) -> str:
-    """Empty when it was kept under another key: recovery codes and the printed link still do."""
-    owner, _, secret = unseal(kept).partition(":")
+def _unseal(user: User, sealed: str) -> str:
+    """Return the secret; "" under another key: recovery codes and the printed link still work."""
+    owner, _, secret = unseal(sealed).partition(":")
     return secret if owner == str(user.pk) else ""

@@ -1,12 +1,13 @@
-"""Pages of somebody's own account: signing in, two-factor, passkeys and one-time links."""
+"""Pages of one's own account: signing in, second factor, passkeys and one-time links."""
 
 import time
 from functools import wraps
 
 from django.conf import settings
 from django.contrib import auth
+from django.contrib.auth.models import User
 from django.http import Http404, JsonResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import get_language, ngettext
@@ -33,10 +34,11 @@ from memory.history import audit
 from memory.history.actors import person
 from memory.spaces import chat_links
 
-# From here on the page says how many tries are left.
-RECENT_ENTRIES = 5
-# Between the password and the code.
-HALF, HALF_SECONDS = "half_signed_in", 5 * 60
+# With so few tries left, the page says how many.
+FEW_TRIES = 5
+# The session's note of a right password whose code is still to come, and how long it counts.
+HALF_KEY = "half_signed_in"
+HALF_SECONDS = 5 * 60
 Kind = OneTimeLink.Kind
 
 
@@ -44,26 +46,38 @@ Kind = OneTimeLink.Kind
 @never_cache
 @sensitive_post_parameters("password")
 def sign_in(request):
-    there = sessions.safe(request, request.GET.get("next", "")) or reverse("home")
+    target = _next(request)
     if "credential" in request.POST:
-        return _by_passkey(request, there)
+        return _enter_by_passkey(request, target)
     form = SignInForm(request.POST or None)
     if request.user.is_authenticated and request.method != "POST":
-        return redirect(there)
+        return redirect(target)
     if form.is_valid():
         name, password = form.cleaned_data["name"], form.cleaned_data["password"]
-        if user := _checked(request, form, name=name, password=password):
-            return _half_way(request, user, there, keep=form.cleaned_data["keep"])
+        if user := _check_password(request, form, name=name, password=password):
+            return _go_on(request, user, target, keep=form.cleaned_data["keep"])
     return show_form(request, "account/sign_in.html", form, oidc=_oidc_name())
 
 
-def _half_way(request, user, there, *, keep=False, sudo=True):
-    """In, or on to the code where one is asked."""
+def _next(request):
+    return sessions.safe(request, request.GET.get("next", "")) or reverse("home")
+
+
+def _go_on(request, user, target, *, keep=False, sudo=True):
+    """Sign in, or go on to the code where one is needed."""
     if not two_factor.is_on(user):
-        return _signed_in(request, user, there, keep=keep, sudo=sudo)
-    half = {"user": user.pk, "at": time.time(), "keep": keep, "next": there}
-    request.session[HALF] = half
+        return _enter(request, user, target, keep=keep, sudo=sudo)
+    half = {"user": user.pk, "at": time.time(), "keep": keep, "next": target}
+    request.session[HALF_KEY] = half
     return redirect("account:second")
+
+
+def _half_signed_in(request):
+    """Return the note of a right password and its user; neither when it is too old."""
+    half = request.session.get(HALF_KEY, {})
+    if time.time() - half.get("at", 0) > HALF_SECONDS:
+        return {}, None
+    return half, User.objects.filter(pk=half["user"], is_active=True).first()
 
 
 def _oidc_name():
@@ -73,46 +87,45 @@ def _oidc_name():
 @for_anyone()
 @never_cache
 def oidc_leave(request):
-    there = sessions.safe(request, request.GET.get("next", "")) or reverse("home")
-    return _to_the_provider(request, back="account:sign_in", why="sign in", there=there)
+    return _to_provider(request, back="account:sign_in", why="sign in", there=_next(request))
 
 
 @for_account(methods="GET POST", sudo=True)
 def oidc_link(request):
-    """Go and link an account of another site; posted, unlink it."""
+    """Go and link an account of another site; unlink it on POST."""
     if request.method == "POST":
         oidc.unlink(request.user, ip=client_ip(request))
         toast(request, _("Unlinked."))
         return redirect("account:index")
-    return _to_the_provider(request, back="account:index", why="link")
+    return _to_provider(request, back="account:index", why="link")
 
 
-def _to_the_provider(request, *, back, **given):
+def _to_provider(request, *, back, **reason):
     if not oidc.is_on():
         raise Http404
     try:
-        return oidc.leave(request, **given)
-    except oidc.Refused as why:
-        toast_error(request, str(why))
+        return oidc.leave(request, **reason)
+    except oidc.Refused as refusal:
+        toast_error(request, str(refusal))
         return redirect(back)
 
 
 @for_anyone()
 @never_cache
 def oidc_back(request):
-    """Where the other site sends people back to. What it says counts as the password alone."""
+    """Receive people from the other site. What it says counts as the password alone."""
     if not oidc.is_on():
         raise Http404
     try:
-        subject, asked = oidc.come_back(request)
-        if asked["why"] == "sign in":
-            return _half_way(request, oidc.whose(subject), asked["next"], sudo=False)
-        if asked["user"] != request.user.pk or not request.user.is_authenticated:
+        subject, reason = oidc.come_back(request)
+        if reason["why"] == "sign in":
+            return _go_on(request, oidc.linked_user(subject), reason["next"], sudo=False)
+        if reason["user"] != request.user.pk or not request.user.is_authenticated:
             raise oidc.Refused(_("That took too long, or was used already. Try again."))
         oidc.link(request.user, subject, ip=client_ip(request))
         toast(request, _("Linked."))
-    except oidc.Refused as why:
-        toast_error(request, str(why))
+    except oidc.Refused as refusal:
+        toast_error(request, str(refusal))
     return redirect("account:index" if request.user.is_authenticated else "account:sign_in")
 
 
@@ -120,55 +133,52 @@ def oidc_back(request):
 @never_cache
 @sensitive_post_parameters("code")
 def second(request):
-    """The code after the password. Whoever takes longer than five minutes begins again."""
-    half = request.session.get(HALF, {})
-    if time.time() - half.get("at", 0) > HALF_SECONDS:
-        return redirect("account:sign_in")
-    user, form = two_factor.whose(half["user"]), CodeForm(request.POST or None)
+    """Ask for the code after the password, for five minutes; then sign-in begins again."""
+    half, user = _half_signed_in(request)
     if user is None:
         return redirect("account:sign_in")
     if "credential" in request.POST:
-        return _by_passkey(request, half["next"], user=user)
-    if form.is_valid() and _code_is_good(request, form, user):
-        del request.session[HALF]
-        return _signed_in(request, user, half["next"], keep=half["keep"])
+        return _enter_by_passkey(request, half["next"], user=user)
+    form = CodeForm(request.POST or None)
+    if form.is_valid() and _check_code(request, form, user):
+        del request.session[HALF_KEY]
+        return _enter(request, user, half["next"], keep=half["keep"])
     return show_form(request, "account/second.html", form)
 
 
-def _by_passkey(request, there, *, user=None):
-    """In by a passkey, which is both factors; else the page says why not."""
-    if found := _checked_passkey(request, user=user):
-        half = request.session.pop(HALF, {})
-        return _signed_in(request, found, there, keep=half.get("keep", False))
+def _enter_by_passkey(request, target, *, user=None):
+    """Sign in by a passkey, which is both factors; else the page says why not."""
+    if owner := _check_passkey(request, user=user):
+        half = request.session.pop(HALF_KEY, {})
+        return _enter(request, owner, target, keep=half.get("keep", False))
     return redirect(request.get_full_path())
 
 
-def _checked_passkey(request, *, user=None):
+def _check_passkey(request, *, user=None):
     ip = client_ip(request)
     name = f"passkey {ip}"
     try:
         throttle.spend(name, ip)
-        found = passkeys.check(request, request.POST["credential"], user=user, now=timezone.now())
+        owner = passkeys.check(request, request.POST["credential"], user=user, now=timezone.now())
     except TooManyTries as pause:
         toast_error(request, _pause(pause.minutes))
-        return None
-    except passkeys.Refused as why:
+    except passkeys.Refused as refusal:
         audit.record("account.refused", actor="anonymous", ip=ip, account=str(user or ""))
-        toast_error(request, str(why))
-        return None
-    throttle.refund(name, ip)
-    return found
+        toast_error(request, str(refusal))
+    else:
+        throttle.refund(name, ip)
+        return owner
+    return None
 
 
 @for_anyone(methods="POST")
 @never_cache
 def passkey_options(request):
-    """What a browser needs for the next question about a passkey, as JSON."""
+    """Return what a browser needs to ask for a passkey, as JSON."""
     if request.user.is_authenticated:
         return JsonResponse(passkeys.ask(request, request.user))
-    half = request.session.get(HALF, {})
-    is_half = time.time() - half.get("at", 0) <= HALF_SECONDS
-    return JsonResponse(passkeys.ask(request, two_factor.whose(half["user"]) if is_half else None))
+    _half, user = _half_signed_in(request)
+    return JsonResponse(passkeys.ask(request, user))
 
 
 @for_account(methods="POST", sudo=True)
@@ -178,31 +188,28 @@ def new_passkey_options(request):
 
 @for_account(methods="POST", sudo=True)
 def add_passkey(request):
-    given = {"name": request.POST.get("name", ""), "ip": client_ip(request)}
+    name, credential = request.POST.get("name", ""), request.POST.get("credential", "")
+    ip = client_ip(request)
     try:
-        made, codes = passkeys.add(
-            request, request.user, request.POST.get("credential", ""), **given
-        )
-    except passkeys.Refused as why:
-        toast_error(request, str(why))
+        passkey, codes = passkeys.add(request, request.user, credential, name=name, ip=ip)
+    except passkeys.Refused as refusal:
+        toast_error(request, str(refusal))
         return redirect("account:two_factor")
     if codes:
         return render(request, "account/two_factor.html", {"codes": codes, "is_on": True})
-    toast(request, _("“%(name)s” opens Keno from now on.") % {"name": made.name})
+    toast(request, _("“%(name)s” opens Keno from now on.") % {"name": passkey.name})
     return redirect("account:two_factor")
 
 
 @for_account(methods="POST", sudo=True)
 def remove_passkey(request, pk):
-    passkey = passkeys.find(request.user, pk)
-    if passkey is None:
-        raise Http404
+    passkey = get_object_or_404(request.user.passkeys, pk=pk)
     passkeys.remove(passkey, ip=client_ip(request))
     toast(request, _("Removed “%(name)s”.") % {"name": passkey.name})
     return redirect("account:two_factor")
 
 
-def _code_is_good(request, form, user):
+def _check_code(request, form, user):
     name, ip = f"second factor {user.pk}", client_ip(request)
     try:
         throttle.spend(name, ip)
@@ -217,10 +224,10 @@ def _code_is_good(request, form, user):
     return False
 
 
-def _signed_in(request, user, there, *, keep, sudo=True):
+def _enter(request, user, target, *, keep, sudo=True):
     sessions.begin(request, user, keep=keep, sudo=sudo)
     audit.record("account.signed_in", actor=person(user), obj=user, ip=client_ip(request))
-    response = greet(redirect(there), user)
+    response = greet(redirect(target), user)
     know_device(response, user.username)
     return response
 
@@ -229,19 +236,19 @@ def _signed_in(request, user, there, *, keep, sudo=True):
 @sensitive_post_parameters()
 def set_second(request):
     """Switch the second factor on or off, or make new recovery codes."""
-    user, ip, wanted = request.user, client_ip(request), request.POST.get("do", "")
-    if wanted == "renew" and two_factor.is_on(user):
+    user, ip, action = request.user, client_ip(request), request.POST.get("do", "")
+    if action == "renew" and two_factor.is_on(user):
         codes = two_factor.renew_recovery(user, ip=ip)
         return render(request, "account/two_factor.html", {"codes": codes})
     if two_factor.has_app(user):
-        if wanted == "off":
+        if action == "off":
             two_factor.switch_off(user, ip=ip)
             toast(request, _("The second factor is off."))
             return redirect("account:index")
         return render(request, "account/two_factor.html", {"is_on": True})
     token = request.POST.get("offer", "") or two_factor.offer(user)
     secret = two_factor.offered(user, token) or two_factor.offered(user, two_factor.offer(user))
-    form = CodeForm(request.POST if wanted == "on" else None)
+    form = CodeForm(request.POST if action == "on" else None)
     if form.is_valid():
         step = two_factor.matching_step(secret, form.cleaned_data["code"], now=timezone.now())
         if step:
@@ -258,34 +265,27 @@ def set_second(request):
 
 @for_account(methods="POST")
 def sign_out(request):
-    audit.record("account.signed_out", actor=person(request.user), ip=client_ip(request))
-    auth.logout(request)
-    return _farewell()
+    return _farewell(request, "account.signed_out")
 
 
 @for_account(methods="POST")
 def sign_out_everywhere(request):
-    user = request.user
-    sessions.end_everywhere(user)
-    audit.record("account.signed_out_everywhere", actor=person(user), ip=client_ip(request))
-    auth.logout(request)
-    return _farewell()
+    sessions.end_everywhere(request.user)
+    return _farewell(request, "account.signed_out_everywhere")
 
 
 @for_account()
 def index(request):
-    mine = memberships(request)
-    shown = {"memberships": mine, "links": chat_links.linked(mine), "oidc": _oidc_name()}
-    return render(request, "account/index.html", shown)
+    members = memberships(request)
+    context = {"memberships": members, "links": chat_links.linked(members), "oidc": _oidc_name()}
+    return render(request, "account/index.html", context)
 
 
 @for_account(methods="GET POST")
 @sensitive_post_parameters()
 def password(request):
     user, form = request.user, PasswordForm(request.POST or None, user=request.user)
-    if form.is_valid() and _checked(
-        request, form, name=user.username, password=form.cleaned_data["old"], field="old"
-    ):
+    if form.is_valid() and _check_own_password(request, form, "old", error_field="old"):
         accounts.change_password(user, password=form.cleaned_data["new"], ip=client_ip(request))
         sessions.begin(request, user, keep=request.session.get("keep", False), sudo=True)
         toast(request, _("Changed the password. Other devices are signed out."))
@@ -296,47 +296,50 @@ def password(request):
 @for_account(methods="GET POST")
 @sensitive_post_parameters()
 def sudo(request):
-    there = sessions.safe(request, request.GET.get("next", "")) or reverse("home")
+    target = _next(request)
     if "credential" in request.POST:
-        if not _checked_passkey(request, user=request.user):
+        if not _check_passkey(request, user=request.user):
             return redirect(request.get_full_path())
         sessions.confirm(request)
-        return redirect(there)
-    form, name = SudoForm(request.POST or None), request.user.username
-    if form.is_valid() and _checked(
-        request, form, name=name, password=form.cleaned_data["password"]
-    ):
+        return redirect(target)
+    form = SudoForm(request.POST or None)
+    if form.is_valid() and _check_own_password(request, form, "password", error_field=None):
         sessions.confirm(request)
-        return redirect(there)
+        return redirect(target)
     return show_form(request, "account/sudo.html", form)
 
 
 def greet(response, user):
-    """A browser somebody just signed in with wears their language and theme."""
+    """Set the language and theme of the person who has just signed in with this browser."""
     account = sessions.account_of(user)
     return set_appearance(response, theme=account.theme, language=account.language)
 
 
-def _checked(request, form, *, name, password, field=None):
-    """The person if the password is right; else the form says what is wrong."""
+def _check_password(request, form, *, name, password, error_field=None):
+    """Return the person if the password is right; else the form says what is wrong."""
     try:
         return accounts.check(request, name=name, password=password)
     except TooManyTries as pause:
-        form.add_error(field, _pause(pause.minutes))
+        form.add_error(error_field, _pause(pause.minutes))
     except accounts.WrongPassword as wrong:
-        form.add_error(field, _mismatch(wrong.left, signed_in=request.user.is_authenticated))
+        form.add_error(error_field, _mismatch(wrong.left, signed_in=request.user.is_authenticated))
     return None
+
+
+def _check_own_password(request, form, field, error_field):
+    password = form.cleaned_data[field]
+    name = request.user.username
+    return _check_password(request, form, name=name, password=password, error_field=error_field)
 
 
 def _mismatch(left, *, signed_in):
     # The same words whether the name exists or not.
-    said = (
-        _("That is not your password.") if signed_in else _("That name and password do not match.")
-    )
-    if left > RECENT_ENTRIES:
-        return said
+    wrong = _("That is not your password.")
+    wrong = wrong if signed_in else _("That name and password do not match.")
+    if left > FEW_TRIES:
+        return wrong
     tries = ngettext("%(n)d try is left for now.", "%(n)d tries are left for now.", left)
-    return f"{said} {tries % {'n': left}}"
+    return f"{wrong} {tries % {'n': left}}"
 
 
 def _pause(minutes):
@@ -347,17 +350,20 @@ def _pause(minutes):
     ) % {"minutes": minutes}
 
 
-def _farewell():
+def _farewell(request, action=""):
+    if action:
+        audit.record(action, actor=person(request.user), ip=client_ip(request))
+    auth.logout(request)
     response = redirect("account:sign_in")
-    # The next person at this browser finds no page of memory in its cache.
+    # The next person at this browser must not find pages of memory in its cache.
     response["Clear-Site-Data"] = '"cache", "storage"'
     return response
 
 
 def opens(kind):
-    """The view gets the link itself; a spent one gets a page that says so.
+    """Pass the one-time link to the view; a spent one gets a page that says so.
 
-    A look never uses a link up: chat programs and mail scanners follow every link they see.
+    GET never uses a link up: chat programs and mail scanners follow every link they see.
     """
 
     def decorate(view):
@@ -407,7 +413,7 @@ def join(request, link):
         return _join_as_me(request, link)
     form = NewAccountForm(request.POST or None)
     try:
-        if form.is_bound:  # whoever holds one invitation does not learn who else is here
+        if form.is_bound:  # nobody who holds one invitation can try out which names exist
             throttle.spend(f"join {link.pk}", client_ip(request))
     except TooManyTries as pause:
         form.add_error(None, _pause(pause.minutes))
@@ -418,16 +424,16 @@ def join(request, link):
 
 
 def _join_as_me(request, link):
-    here = link.space_id in {member.space_id for member in memberships(request)}
-    if request.method != "POST" and not here:
+    is_member = link.space_id in {member.space_id for member in memberships(request)}
+    if request.method != "POST" and not is_member:
         return render(request, "links/join.html", {"link": link})
-    if not here:
+    if not is_member:
         accounts.accept(link, user=request.user, ip=client_ip(request))
     return redirect("overview:index", link.space.slug)
 
 
 def _account(request, form, create, link):
-    """The new person, or none when somebody took the name a moment ago."""
+    """Return the new person, or None when somebody took the name a moment ago."""
     try:
         return create(link, **form.account(), language=get_language(), ip=client_ip(request))
     except accounts.NameTaken:
@@ -445,5 +451,4 @@ def delete_account(request):
         toast_error(request, _("Type your name to close the account. Nothing was changed."))
         return redirect("account:delete")
     accounts.delete(request.user, words="words" in request.POST, ip=client_ip(request))
-    auth.logout(request)
-    return _farewell()
+    return _farewell(request)

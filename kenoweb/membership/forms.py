@@ -1,4 +1,4 @@
-"""What people may type, and the sentence they get when it does not fit."""
+"""Forms of accounts, members, spaces and tokens, and the time zones they offer."""
 
 import json
 import os
@@ -27,33 +27,33 @@ EXPIRES = {"30": _("In 30 days"), "90": _("In 90 days"), "365": _("In a year"), 
 
 @cache
 def names() -> frozenset[str]:
-    """UTC and the places of zone.tab: one name a place, no fixed offsets."""
+    """Return UTC and the places of zone.tab: one name a place, no fixed offsets."""
     return frozenset({"UTC", *(fields[2] for fields in _database("zone.tab"))})
 
 
 @cache
 def old_names() -> dict[str, str]:
-    """What a place was called, and its name now: some browsers say Asia/Calcutta."""
+    """Map former names of places to today's: some browsers say Asia/Calcutta."""
     links = (fields[1:3] for fields in _database("tzdata.zi") if fields[0] == "L")
     return {old: name for name, old in links if name in names() and old not in names()}
 
 
 def _database(name: str) -> Iterator[list[str]]:
-    """The lines of a file of the time zone database, in fields."""
+    """Return the lines of a file of the time zone database, in fields."""
     text = resources.files("tzdata").joinpath("zoneinfo", name).read_text()
     return (line.split() for line in text.splitlines() if not line.startswith("#"))
 
 
 @cache
 def choices() -> list[tuple]:
-    """UTC, then the cities of each region."""
+    """Return UTC, then the cities of each region."""
     grouped = groupby(sorted(names() - {"UTC"}), key=lambda name: name.split("/")[0])
-    regions = [(region, [(name, _city(name)) for name in found]) for region, found in grouped]
+    regions = [(region, [(zone, _city(zone)) for zone in zones]) for region, zones in grouped]
     return [("UTC", "UTC"), *regions]
 
 
 def guess(localtime: Path = Path("/etc/localtime")) -> str:
-    """The zone of this computer, which on a first run is most likely the person's own."""
+    """Return the zone of this computer; on a first run it is most likely the person's own."""
     name = os.path.realpath(localtime).partition("zoneinfo/")[2]
     name = old_names().get(name, name)
     return name if name in names() else "UTC"
@@ -63,16 +63,37 @@ def _city(name: str) -> str:
     return name.partition("/")[2].replace("_", " ").replace("/", ", ")
 
 
-def _password(label: str, *, autocomplete: str, **more) -> forms.CharField:
+def _text(autocomplete: str, **attrs: str) -> forms.TextInput:
+    return forms.TextInput(attrs={"autocomplete": autocomplete, **attrs})
+
+
+def _password(label: str, *, autocomplete: str, **options) -> forms.CharField:
     widget = forms.PasswordInput(attrs={"autocomplete": autocomplete})
-    # Cut off where argon2 would only waste time.
-    return forms.CharField(label=label, strip=False, max_length=1024, widget=widget, **more)
+    # Longer ones would only cost argon2 time.
+    return forms.CharField(label=label, strip=False, max_length=1024, widget=widget, **options)
+
+
+def _time_zone() -> forms.ChoiceField:
+    help_text = _("The night begins after 04:00 on this clock.")
+    return forms.ChoiceField(label=_("Time zone"), choices=choices, help_text=help_text)
+
+
+def gate_field(**options) -> forms.ChoiceField:
+    """Return the choice of what becomes of what a token writes."""
+    help_text = _(
+        "Hold is best for agents: what they write is not believed until a person has seen it."
+    )
+    return forms.ChoiceField(
+        label=_("What it writes"),
+        choices=ApiToken.Gate.choices,
+        initial=ApiToken.Gate.HOLD,
+        help_text=help_text,
+        **options,
+    )
 
 
 class SignInForm(forms.Form):
-    name = UsernameField(
-        label=_("Name"), max_length=150, widget=forms.TextInput(attrs={"autocomplete": "username"})
-    )
+    name = UsernameField(label=_("Name"), max_length=150, widget=_text("username"))
     password = _password(_("Password"), autocomplete="current-password")
     keep = forms.BooleanField(label=_("Stay signed in on this device for 14 days"), required=False)
 
@@ -83,9 +104,7 @@ class SudoForm(forms.Form):
 
 class CodeForm(forms.Form):
     code = forms.CharField(
-        label=_("Code"),
-        max_length=20,
-        widget=forms.TextInput(attrs={"autocomplete": "one-time-code", "inputmode": "text"}),
+        label=_("Code"), max_length=20, widget=_text("one-time-code", inputmode="text")
     )
 
 
@@ -104,20 +123,16 @@ class NewPassword(forms.Form):
         self.user = user
 
     def clean(self):
-        cleaned = super().clean()
-        new, again = cleaned.get("new"), cleaned.get("again")
+        values = super().clean()
+        new, again = values.get("new"), values.get("again")
         if new and again and new != again:
             self.add_error("again", _("The two passwords are not the same."))
-        if new:
-            self._check(new)
-        return cleaned
-
-    def _check(self, password: str) -> None:
-        person = self.user or User(username=self.cleaned_data.get("name", ""))
         try:
-            validate_password(password, person)
+            if new:
+                validate_password(new, self.user or User(username=values.get("name", "")))
         except ValidationError as problem:
             self.add_error("new", problem)
+        return values
 
 
 class PasswordForm(NewPassword):
@@ -135,14 +150,14 @@ class NewAccountForm(NewPassword):
         max_length=80,
         required=False,
         help_text=_("What Keno calls you."),
-        widget=forms.TextInput(attrs={"autocomplete": "name"}),
+        widget=_text("name"),
     )
     name = UsernameField(
         label=_("Sign-in name"),
         max_length=150,
         validators=[User.username_validator],
         help_text=_("Letters, digits and . _ - + @, no spaces"),
-        widget=forms.TextInput(attrs={"autocomplete": "username"}),
+        widget=_text("username"),
     )
     field_order = ("called", "name", "new", "again")
 
@@ -153,29 +168,25 @@ class NewAccountForm(NewPassword):
         return name
 
     def account(self) -> dict:
-        given = self.cleaned_data
-        return {"name": given["name"], "password": given["new"], "called": given["called"]}
+        values = self.cleaned_data
+        return {"name": values["name"], "password": values["new"], "called": values["called"]}
 
 
 class SpaceForm(forms.Form):
     name = OneLine(label=_("Name of the space"), max_length=80)
     language = forms.ChoiceField(label=_("Language"), choices=settings.LANGUAGES)
-    timezone = forms.ChoiceField(
-        label=_("Time zone"),
-        choices=choices,
-        help_text=_("The night begins after 04:00 on this clock."),
-    )
+    timezone = _time_zone()
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
-        now = self.initial.get("timezone")
-        if now and now not in names():
-            # Set before, or brought by an archive: not offered to others, and kept here.
-            self.fields["timezone"].choices = [(now, now), *choices()]
+        current = self.initial.get("timezone")
+        if current and current not in names():
+            # Set before, or brought by an archive: kept here, but not offered to others.
+            self.fields["timezone"].choices = [(current, current), *choices()]
 
 
 class GuessesZone(forms.Form):
-    """The browser's time zone is offered, until one was chosen."""
+    """Offer the browser's time zone until one was chosen."""
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
@@ -193,11 +204,7 @@ class OwnerForm(GuessesZone, NewAccountForm):
         max_length=80,
         help_text=_("A space is a wall: nothing remembered in one is seen in another."),
     )
-    timezone = forms.ChoiceField(
-        label=_("Time zone"),
-        choices=choices,
-        help_text=_("The night begins after 04:00 on this clock."),
-    )
+    timezone = _time_zone()
     field_order = ("called", "name", "new", "again", "space", "timezone")
 
     def account(self) -> dict:
@@ -209,7 +216,7 @@ class InviteForm(forms.Form):
     role = forms.ChoiceField(
         label=_("Role"),
         choices=Member.Role.choices,
-        # Most who are invited are to talk here.
+        # Most people are invited to talk here.
         initial=Member.Role.CURATOR,
         help_text=_("Whoever is to talk with Keno here is a curator; a viewer only reads."),
     )
@@ -235,14 +242,7 @@ class TokenForm(forms.Form):
         widget=forms.CheckboxSelectMultiple,
         initial=["read"],
     )
-    gate = forms.ChoiceField(
-        label=_("What it writes"),
-        choices=ApiToken.Gate.choices,
-        initial=ApiToken.Gate.HOLD,
-        help_text=_(
-            "Hold is best for agents: what they write is not believed until a person has seen it."
-        ),
-    )
+    gate = gate_field()
     expires = forms.ChoiceField(
         label=_("Expires"), choices=list(EXPIRES.items()), required=False, initial="90"
     )

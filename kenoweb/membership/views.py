@@ -23,11 +23,10 @@ from kenoweb.ui.responses import fragment_or_redirect, show_form, toast, toast_e
 from memory import jobs
 from memory.history.actors import person
 from memory.models import ApiToken, AuditEntry, Member
-from memory.spaces import api_tokens, service
+from memory.spaces import api_tokens
 from memory.spaces import service as spaces
 from sleep import proposals
 
-Kind = OneTimeLink.Kind
 ROLES = Member.Role.choices
 LIVE_FIRST = F("revoked_at").asc(nulls_first=True)
 
@@ -59,49 +58,48 @@ def withdraw(request, space, pk):
 def change_role(request, space, pk):
     member, form = get_in_space_or_404(space, Member, pk), RoleForm(request.POST)
     if form.is_valid():
-        role = form.cleaned_data["role"]
-        said = _("%(name)s has another role now.") % {"name": member.user}
-        _attempt(request, service.change_role, member, said=said, role=role)
+        message = _("%(name)s has another role now.") % {"name": member.user}
+        _attempt(request, spaces.change_role, member, message=message, **form.cleaned_data)
     back = reverse("members:index", args=[space.slug])
     row = rows_in(space, Member).select_related("user").get(pk=pk)
-    return fragment_or_redirect(
-        request, "members/_row.html", {"row": row, "roles": ROLES}, back=back
-    )
+    context = {"row": row, "roles": ROLES}
+    return fragment_or_redirect(request, "members/_row.html", context, back=back)
 
 
 @in_space(role="owner", methods="POST", sudo=True)
 def remove(request, space, pk):
     member = get_in_space_or_404(space, Member, pk)
-    _attempt(request, service.remove, member, said=_("Removed %(name)s.") % {"name": member.user})
+    message = _("Removed %(name)s.") % {"name": member.user}
+    _attempt(request, spaces.remove, member, message=message)
     return redirect("members:index", space.slug)
 
 
 @in_space(role="viewer", methods="POST")
 def leave(request, space):
-    said = _("You left %(space)s.") % {"space": space}
-    if _attempt(request, service.remove, request.member, said=said, undoable=False):
+    message = _("You left %(space)s.") % {"space": space}
+    if _attempt(request, spaces.remove, request.member, message=message, undoable=False):
         return redirect("home")
     return redirect("members:index", space.slug)
 
 
 @in_space(role="owner", methods="POST")
 def undo(request, space, pk):
-    entry = get_in_space_or_404(space, AuditEntry, pk, action__in=service.UNDOABLE)
-    _attempt(request, service.undo, entry, said=_("Undone."), undoable=False)
-    # Sent from a toast: the list around it must change too.
+    entry = get_in_space_or_404(space, AuditEntry, pk, action__in=spaces.UNDOABLE)
+    _attempt(request, spaces.undo, entry, message=_("Undone."), undoable=False)
+    # The button is in a toast: the list around it must change too.
     return go(request, reverse("members:index", args=[space.slug]))
 
 
-def _attempt(request, verb, thing, *, said, undoable=True, **changes):
-    """Do it and say so, with Undo where there is one; or say why not."""
+def _attempt(request, action, row, *, message, undoable=True, **changes):
+    """Call the service and show the message, with Undo where there is one; or say why not."""
     try:
-        entry = verb(thing, by=person(request.user), ip=client_ip(request), **changes)
-    except service.Refused as reason:
-        toast_error(request, str(reason))
+        entry = action(row, by=person(request.user), ip=client_ip(request), **changes)
+    except spaces.Refused as refusal:
+        toast_error(request, str(refusal))
         return False
     if entry:
         undo = reverse("members:undo", args=[request.space.slug, entry.pk]) if undoable else ""
-        toast(request, said, undo=undo)
+        toast(request, message, undo=undo)
     return True
 
 
@@ -109,7 +107,7 @@ def _page(request, space, *, form, link=""):
     members = list(rows_in(space, Member).select_related("user").order_by("user__username"))
     context = {
         "members": members,
-        "is_last_owner": [one for one in members if one.role == "owner"] == [request.member],
+        "is_last_owner": [row for row in members if row.role == "owner"] == [request.member],
         "waiting": accounts.waiting(space) if request.member.may("owner") else [],
         "roles": ROLES,
         "link": link,
@@ -147,8 +145,8 @@ def edit(request, space):
     form = SpaceForm(request.POST or None, initial=initial)
     if form.is_valid():
         ip = client_ip(request)
-        done = spaces.revise(space, by=person(request.user), ip=ip, **form.cleaned_data)
-        toast(request, _("Saved."), undo=undo_url(space, done))
+        result = spaces.revise(space, by=person(request.user), ip=ip, **form.cleaned_data)
+        toast(request, _("Saved."), undo=undo_url(space, result))
         return redirect("spaces:edit", space.slug)
     return show_form(request, "spaces/edit.html", form)
 
@@ -156,16 +154,16 @@ def edit(request, space):
 @in_space(role="owner", methods="POST")
 def archive(request, space):
     """Set the space aside, or bring it back."""
-    wanted, ip = request.POST.get("archived") == "yes", client_ip(request)
-    done = spaces.archive(space, by=person(request.user), archived=wanted, ip=ip)
-    said = _("Archived the space.") if wanted else _("The space is back.")
-    toast(request, said, undo=undo_url(space, done))
+    archived, ip = request.POST.get("archived") == "yes", client_ip(request)
+    result = spaces.archive(space, by=person(request.user), archived=archived, ip=ip)
+    message = _("Archived the space.") if archived else _("The space is back.")
+    toast(request, message, undo=undo_url(space, result))
     return redirect("spaces:edit", space.slug)
 
 
 @for_account(methods="POST")
 def make_demo(request):
-    """A separate space to look around in; the worker makes it."""
+    """Ask the worker to make a separate space to look around in."""
     if not _may_create(request):
         raise PermissionDenied
     if demo.taken():
@@ -177,7 +175,7 @@ def make_demo(request):
 
 
 def _may_create(request):
-    # Somebody who was only invited to look opens no spaces of their own on somebody else's Keno.
+    # A guest who may only look opens no spaces of their own on somebody else's Keno.
     return any(member.role == Member.Role.OWNER for member in memberships(request))
 
 
@@ -188,8 +186,8 @@ def token_list(request, space):
     for token in rows:
         token.source = f"api:{token.name}"[:64]
         token.standing = standings.get(token.source)
-    told = {"tokens": rows, "now": timezone.now(), "gates": ApiToken.Gate.choices}
-    return render(request, "tokens/index.html", told)
+    context = {"tokens": rows, "now": timezone.now(), "gates": ApiToken.Gate.choices}
+    return render(request, "tokens/index.html", context)
 
 
 @in_space(role="owner", methods="GET POST", sudo=True)
@@ -198,25 +196,18 @@ def new_token(request, space):
     home = settings.KENO_URL or request.build_absolute_uri("/").rstrip("/")
     if not form.is_valid():
         return show_form(request, "tokens/new.html", form, home=home)
-    name, scopes = form.cleaned_data["name"], form.cleaned_data["scopes"]
-    token, key = api_tokens.create(
-        space,
-        user=request.user,
-        name=name,
-        scopes=scopes,
-        gate=form.cleaned_data["gate"],
-        expires_at=form.expires_at(),
-        ip=client_ip(request),
-    )
+    values = {name: form.cleaned_data[name] for name in ("name", "scopes", "gate")}
+    values |= {"expires_at": form.expires_at(), "ip": client_ip(request)}
+    token, key = api_tokens.create(space, user=request.user, **values)
     # No redirect: the key exists in this one answer and nowhere else.
-    shown = {"token": token, "key": key, "home": home, **_ready_to_paste(key, home)}
-    return render(request, "tokens/made.html", shown)
+    context = {"token": token, "key": key, "home": home, **_ready_to_paste(key, home)}
+    return render(request, "tokens/made.html", context)
 
 
 def _ready_to_paste(key: str, home: str) -> dict[str, str]:
-    """A line for a terminal and the settings of an agent, with the token filled in."""
-    known = {"Authorization": f"Bearer {key}"}
-    server = {"type": "http", "url": f"{home}/mcp", "headers": known}
+    """Return a line for a terminal and the settings of an agent, with the token filled in."""
+    headers = {"Authorization": f"Bearer {key}"}
+    server = {"type": "http", "url": f"{home}/mcp", "headers": headers}
     curl = (
         f'curl -H "Authorization: Bearer {key}" \\\n'
         '  -H "Content-Type: application/json" \\\n'
@@ -240,6 +231,6 @@ def set_gate(request, space, pk):
     token, gate = get_in_space_or_404(space, ApiToken, pk), request.POST.get("gate", "")
     if gate in ApiToken.Gate.values:
         api_tokens.set_gate(token, gate=gate, by=person(request.user), ip=client_ip(request))
-        told = {"name": token.name, "gate": token.get_gate_display()}
-        toast(request, _("“%(name)s”: %(gate)s.") % told)
+        values = {"name": token.name, "gate": token.get_gate_display()}
+        toast(request, _("“%(name)s”: %(gate)s.") % values)
     return redirect("tokens:index", space.slug)
