@@ -49,9 +49,15 @@ PROVIDER_NAMES = {
     "claude-cli": gettext_lazy("The command claude of this machine"),
     "offline": gettext_lazy("Built in, no model"),
 }
-MONTH, LOG = timedelta(days=30), 12
-# See channels, send messages there and in threads, read their history: of Discord's rights, these.
-SEND = 1 << 10 | 1 << 11 | 1 << 16 | 1 << 38
+COST_PERIOD = timedelta(days=30)
+MAX_DELIVERIES = 12
+# Discord's rights to see channels, send messages there and in threads, and read their history.
+DISCORD_RIGHTS = 1 << 10 | 1 << 11 | 1 << 16 | 1 << 38
+HTTP_ADDRESS = URLValidator(["http", "https"])
+
+
+def _model_name(purpose: str) -> forms.RegexField:
+    return forms.RegexField(r"^\S*$", label=PURPOSES[purpose], required=False, max_length=120)
 
 
 class ModelForm(forms.Form):
@@ -70,99 +76,91 @@ class ModelForm(forms.Form):
         required=False,
         max_length=300,
         assume_scheme="http",
-        validators=[URLValidator(["http", "https"])],
+        validators=[HTTP_ADDRESS],
         help_text=gettext_lazy("For a model on your own machine: http://127.0.0.1:11434/v1"),
     )
-    chat = forms.RegexField(r"^\S*$", label=PURPOSES["chat"], required=False, max_length=120)
-    extract = forms.RegexField(r"^\S*$", label=PURPOSES["extract"], required=False, max_length=120)
-    sleep = forms.RegexField(r"^\S*$", label=PURPOSES["sleep"], required=False, max_length=120)
+    chat, extract, sleep = map(_model_name, ("chat", "extract", "sleep"))
 
     def __init__(self, *args, space, may_change, **kwargs):
-        options = space.options
-        asked = {purpose: getattr(options, name) for purpose, name in MODELS.items()}
-        provider = options.chat_provider
+        models = {purpose: getattr(space.options, name) for purpose, name in MODELS.items()}
+        provider = space.options.chat_provider
         base = connections.value(f"{provider.upper()}_BASE_URL") if provider in NEEDS else ""
-        super().__init__(*args, initial=asked | {"provider": provider, "base": base}, **kwargs)
+        super().__init__(*args, initial=models | {"provider": provider, "base": base}, **kwargs)
         for purpose in PURPOSES:
-            usual = choose(purpose, space=space).model
-            self.fields[purpose].widget.attrs["placeholder"] = model_name(usual)
+            default = choose(purpose, space=space).model
+            self.fields[purpose].widget.attrs["placeholder"] = model_name(default)
         if not may_change:
             del self.fields["key"], self.fields["base"]
 
     def clean(self) -> dict:
-        given = super().clean()
-        name = given.get("provider")
-        brings = given.get("key") or (name == "openai" and given.get("base"))
-        if name in PROVIDERS and not brings and not is_ready(name):
-            where = "key" if "key" in self.fields else "provider"
-            self.add_error(where, _("It cannot work without: give it its key."))
-        elif name in NEEDS and "base" in self.fields and self._moves_a_key(name.upper(), given):
-            said = _("The key that is there was given for another address: give the one for this.")
-            self.add_error("key", said)
-        return given
+        values = super().clean()
+        name = values.get("provider")
+        has_access = values.get("key") or (name == "openai" and values.get("base"))
+        if name in PROVIDERS and not has_access and not is_ready(name):
+            field = "key" if "key" in self.fields else "provider"
+            self.add_error(field, _("It cannot work without: give it its key."))
+        elif name in NEEDS and "base" in self.fields and self._moves_a_key(name.upper(), values):
+            self.add_error(
+                "key",
+                _("The key that is there was given for another address: give the one for this."),
+            )
+        return values
 
-    def _moves_a_key(self, name: str, given: dict) -> bool:
-        """Whether a key, which is never shown, would be sent to an address of somebody's choice."""
+    def _moves_a_key(self, name: str, values: dict) -> bool:
+        """Whether a stored key, which is never shown, would be sent to a new address."""
         key, base = f"{name}_API_KEY", f"{name}_BASE_URL"
-        typed = given.get("key") and not connections.from_environment(key)
-        if typed or not connections.value(key) or connections.from_environment(base):
+        is_typed = values.get("key") and not connections.from_environment(key)
+        if is_typed or not connections.value(key) or connections.from_environment(base):
             return False
-        return given.get("base", "").rstrip("/") != connections.value(base)
+        return values.get("base", "").rstrip("/") != connections.value(base)
 
-    def kept(self) -> dict[str, str]:
-        """What goes to the home; what the environment says stays there."""
-        name, given = self.cleaned_data["provider"].upper(), self.cleaned_data
+    def connection_values(self) -> dict[str, str]:
+        """Return what to store, without what the environment sets."""
+        name, values = self.cleaned_data["provider"].upper(), self.cleaned_data
         if name.lower() not in NEEDS or "key" not in self.fields:
             return {}
-        asked = {f"{name}_BASE_URL": given["base"].rstrip("/")}
-        asked |= {f"{name}_API_KEY": given["key"].strip()} if given["key"] else {}
-        return {one: words for one, words in asked.items() if not connections.from_environment(one)}
+        stored = {f"{name}_BASE_URL": values["base"].rstrip("/")}
+        stored |= {f"{name}_API_KEY": values["key"].strip()} if values["key"] else {}
+        return {key: stored[key] for key in stored if not connections.from_environment(key)}
 
 
 @dataclass(frozen=True)
 class Bot:
-    """A chat program whose bot Keno can be: where its token is kept and who says whose it is."""
+    """A chat program in which Keno can be a bot."""
 
     channel: str
     label: str
     secret: str
     pattern: str
     invalid: Any
-    package: str
 
     @property
     def is_installed(self) -> bool:
-        return find_spec(self.package) is not None
+        # The package that speaks to a channel has its name.
+        return find_spec(self.channel) is not None
 
-    def whose(self, token: str) -> str:
-        """Ask the chat for the bot's name; nothing when it does not know it or does not answer."""
+    def name_of(self, token: str) -> str:
+        """Ask the chat for the bot's name; "" when it does not know the token or not answer."""
         try:
             if self.channel == "telegram":
-                said = httpx.post(f"{settings.TELEGRAM_BASE_URL}/bot{token}/getMe", timeout=10)
-                return said.json()["result"]["username"]
+                answer = httpx.post(f"{settings.TELEGRAM_BASE_URL}/bot{token}/getMe", timeout=10)
+                return answer.json()["result"]["username"]
             url = f"{settings.DISCORD_BASE_URL}/api/v10/users/@me"
-            said = httpx.get(url, headers={"Authorization": f"Bot {token}"}, timeout=10)
-            return said.json()["username"]
+            answer = httpx.get(url, headers={"Authorization": f"Bot {token}"}, timeout=10)
+            return answer.json()["username"]
         except (httpx.HTTPError, ValueError, LookupError, TypeError):
             return ""
 
 
 BOTS = {
     "telegram": Bot(
-        "telegram",
-        "Telegram",
-        "TELEGRAM_BOT_TOKEN",
-        r"\d{5,20}:[A-Za-z0-9_-]{30,64}",
+        *("telegram", "Telegram", "TELEGRAM_BOT_TOKEN", r"\d{5,20}:[A-Za-z0-9_-]{30,64}"),
         gettext_lazy("That is not a token. @BotFather gives one: 123456789:ABC…"),
-        "telegram",
     ),
     "discord": Bot(
-        "discord",
-        "Discord",
-        "DISCORD_BOT_TOKEN",
+        *("discord", "Discord", "DISCORD_BOT_TOKEN"),
         r"[A-Za-z0-9_-]{18,40}=*\.[A-Za-z0-9_-]{5,10}\.[A-Za-z0-9_-]{25,60}",
         gettext_lazy("That is not a token of a bot. It has three parts with dots between."),
-        "discord",
     ),
 }
 
@@ -187,7 +185,7 @@ class WebhookForm(forms.Form):
         label=gettext_lazy("Address"),
         max_length=500,
         assume_scheme="https",
-        validators=[URLValidator(["http", "https"])],
+        validators=[HTTP_ADDRESS],
     )
     events = forms.MultipleChoiceField(
         label=gettext_lazy("What it is told"),
@@ -196,104 +194,88 @@ class WebhookForm(forms.Form):
     )
 
 
-@dataclass(frozen=True)
-class Purpose:
-    """Who serves a purpose, what it cost lately, and what a test just said."""
-
-    words: str
-    model: str
-    cost: Any
-    tested: str = ""
-    ok: bool = False
-
-
-def page(
-    request,
-    space,
-    *,
-    status: int = 200,
-    tests: dict | None = None,
-    asked: dict | None = None,
-    **given,
-):
+def page(request, space, *, status=200, tests=None, bot_forms=None, **context):
     may_change = connections.may_change(request.user)
     home = settings.KENO_URL or request.build_absolute_uri("/").rstrip("/")
     live = rows_in(space, ApiToken).filter(revoked_at=None).select_related("user")
     hints = connections.hints()
-    context = {
+    usual = {
         "model_form": ModelForm(space=space, may_change=may_change),
         "webhook_form": WebhookForm(initial={"events": ["fact", "proposal"]}),
         "may_change": may_change,
         "purposes": purposes(space, tests or {}),
         "hints": {name: hint for name, hint in hints.items() if name.endswith("_KEY")},
-        "bots": bots(space, hints, asked or {}),
+        "bots": bots(space, hints, bot_forms or {}),
         "environment": [name for name in connections.NAMES if connections.from_environment(name)],
         "clients": live.exclude(client=""),
         "tokens": live.filter(client="").count(),
         "webhooks": rows_in(space, Webhook).order_by("pk"),
         "deliveries": WebhookDelivery.objects.filter(webhook__space=space)
         .select_related("webhook")
-        .order_by("-pk")[:LOG],
+        .order_by("-pk")[:MAX_DELIVERIES],
         **install_links(home),
     }
-    return render(request, "connect/index.html", context | given, status=status)
+    return render(request, "connect/index.html", usual | context, status=status)
 
 
-def bots(space, hints: dict, asked: dict) -> list[dict[str, Any]]:
-    """What the page tells of each chat: state, token, and who was let in."""
+def bots(space, hints: dict, bot_forms: dict) -> list[dict[str, Any]]:
+    """Return what the page shows of each chat: state, token, and the linked people."""
     beat = Heartbeat.objects.order_by("-beat_at").first()
     linked = ChatLink.objects.filter(space=space, linked_at__isnull=False).order_by("pk")
     people = list(linked.filter(channel__in=BOTS))
     state = beat.channels if beat else {}
     return [
         {
-            "bot": one,
-            "form": asked.get(name) or BotForm(bot=one),
-            "hint": hints[one.secret],
+            "bot": bot,
+            "form": bot_forms.get(name) or BotForm(bot=bot),
+            "hint": hints[bot.secret],
             "state": state.get(name, ""),
             "people": [link for link in people if link.channel == name],
-            "invite": _invite() if name == "discord" and hints[one.secret] else "",
+            "invite": _invite() if name == "discord" and hints[bot.secret] else "",
         }
-        for name, one in BOTS.items()
+        for name, bot in BOTS.items()
     ]
 
 
 def _invite() -> str:
-    """The link that brings the bot to a server. The token begins with the bot's own number."""
+    """Return the link that adds the bot to a server. The token begins with the bot's number."""
     first = connections.value("DISCORD_BOT_TOKEN").partition(".")[0]
     try:
         number = base64.urlsafe_b64decode(first + "=" * (-len(first) % 4)).decode("ascii")
-    except ValueError:  # what stands in the environment may be anything
+    except ValueError:  # the environment may hold anything
         return ""
-    asked = {"client_id": number, "scope": "bot applications.commands", "permissions": SEND}
-    return f"https://discord.com/oauth2/authorize?{urlencode(asked)}"
+    query = {"client_id": number, "scope": "bot applications.commands"}
+    query["permissions"] = DISCORD_RIGHTS
+    return f"https://discord.com/oauth2/authorize?{urlencode(query)}"
 
 
 def install_links(home: str) -> dict[str, str]:
-    """Lines to copy, and links that other programs open by themselves."""
+    """Return lines to copy, and links that other programs open by themselves."""
     server = {"url": f"{home}/mcp"}
-    packed = base64.b64encode(json.dumps(server).encode()).decode()
-    code = json.dumps({"name": "keno", "type": "http", **server})
+    cursor = {"name": "keno", "config": base64.b64encode(json.dumps(server).encode()).decode()}
+    vscode = json.dumps({"name": "keno", "type": "http", **server})
     return {
         "home": home,
         "mcp_json": json.dumps({"mcpServers": {"keno": {"type": "http", **server}}}, indent=2),
-        "cursor": "cursor://anysphere.cursor-deeplink/mcp/install?"
-        + urlencode({"name": "keno", "config": packed}),
-        "vscode": "vscode:mcp/install?" + urlencode({"": code})[1:],
+        "cursor": f"cursor://anysphere.cursor-deeplink/mcp/install?{urlencode(cursor)}",
+        "vscode": "vscode:mcp/install?" + urlencode({"": vscode})[1:],
     }
 
 
-def purposes(space, tests: dict) -> list[Purpose]:
-    since = timezone.now() - MONTH
+def purposes(space, tests: dict) -> list[dict[str, Any]]:
+    """Return for each purpose its model, what it cost lately, and what a test just answered."""
+    since = timezone.now() - COST_PERIOD
     calls = LlmCall.objects.filter(space=space, at__gte=since).order_by()
-    spent = dict(calls.values_list("purpose").annotate(Sum("cost")))
-    found = []
-    for name, words in PURPOSES.items():
-        who = choose(name, space=space)
-        model = _("built in") if who.provider == "offline" else f"{who.provider} {who.model}"
+    costs = dict(calls.values_list("purpose").annotate(Sum("cost")))
+    rows = []
+    for name, label in PURPOSES.items():
+        choice = choose(name, space=space)
+        is_offline = choice.provider == "offline"
+        model = _("built in") if is_offline else f"{choice.provider} {choice.model}"
         tested, ok = tests.get(name, ("", False))
-        found.append(Purpose(str(words), model, spent.get(name), tested, ok))
-    return found
+        row = {"words": label, "model": model, "cost": costs.get(name)}
+        rows.append(row | {"tested": tested, "ok": ok})
+    return rows
 
 
 @in_space(role="owner")
@@ -308,11 +290,11 @@ def model(request, space):
     form = ModelForm(request.POST, space=space, may_change=may_change)
     if not form.is_valid():
         return page(request, space, status=422, model_form=form)
-    known = {"ip": client_ip(request)}
-    connections.save(form.kept(), user=request.user, space=space, **known)
-    chosen = {name: form.cleaned_data[purpose] for purpose, name in MODELS.items()}
-    chosen["chat_provider"] = form.cleaned_data["provider"]
-    spaces.configure(space, values=chosen, by=person(request.user), **known)
+    ip = client_ip(request)
+    connections.save(form.connection_values(), user=request.user, space=space, ip=ip)
+    options = {name: form.cleaned_data[purpose] for purpose, name in MODELS.items()}
+    options["chat_provider"] = form.cleaned_data["provider"]
+    spaces.configure(space, values=options, by=person(request.user), ip=ip)
     toast(request, _("Saved. Test it to be sure."))
     return redirect("connect:index", space.slug)
 
@@ -320,23 +302,19 @@ def model(request, space):
 @in_space(role="owner", methods="POST")
 def test_model(request, space):
     """Ask each model one short question, now."""
-    return page(request, space, tests={name: _asked(space, name) for name in PURPOSES})
+    return page(request, space, tests={name: _test(space, name) for name in PURPOSES})
 
 
-def _asked(space, purpose) -> tuple[str, bool]:
+def _test(space, purpose) -> tuple[str, bool]:
     if choose(purpose, space=space).provider == "offline":
         return _("always there"), True
     began = time.monotonic()
-    asked = [{"role": "user", "content": "Say ok."}]
+    prompt = {
+        "system": "Answer with one word.",
+        "messages": [{"role": "user", "content": "Say ok."}],
+    }
     try:
-        complete(
-            purpose,
-            space=space,
-            system="Answer with one word.",
-            messages=asked,
-            max_tokens=16,
-            pause=None,
-        )
+        complete(purpose, space=space, max_tokens=16, pause=None, **prompt)
     except ProviderError as error:
         return str(error), False
     return f"ok, {round((time.monotonic() - began) * 1000)} ms", True
@@ -345,27 +323,28 @@ def _asked(space, purpose) -> tuple[str, bool]:
 @in_space(role="owner", methods="POST", sudo=True)
 @sensitive_post_parameters("token")
 def bot(request, space, name):
-    """Keep a bot's token once its chat has said whose it is; the worker begins with it."""
-    one = BOTS.get(name)
-    if one is None:
+    """Store a bot's token once its chat has confirmed it; the worker begins with it."""
+    chat = BOTS.get(name)
+    if chat is None:
         raise Http404
     if not connections.may_change(request.user):
         raise PermissionDenied
-    form = BotForm(request.POST, bot=one)
+    form = BotForm(request.POST, bot=chat)
     if form.is_valid() and not form.cleaned_data["off"]:
-        token = form.cleaned_data["token"] or connections.value(one.secret)
-        if known := one.is_installed and one.whose(token):
-            told = _("%(chat)s knows the bot: @%(name)s.")
-            toast(request, told % {"chat": one.label, "name": known})
+        token = form.cleaned_data["token"] or connections.value(chat.secret)
+        if bot_name := chat.is_installed and chat.name_of(token):
+            message = _("%(chat)s knows the bot: @%(name)s.")
+            toast(request, message % {"chat": chat.label, "name": bot_name})
         else:
-            refused = _("%(chat)s does not know this token, or does not answer.")
-            form.add_error("token", refused % {"chat": one.label})
+            refusal = _("%(chat)s does not know this token, or does not answer.")
+            form.add_error("token", refusal % {"chat": chat.label})
     if not form.is_valid():
-        return page(request, space, status=422, asked={name: form})
-    token = "" if form.cleaned_data["off"] else form.cleaned_data["token"]
-    if token or form.cleaned_data["off"]:
-        given = {"user": request.user, "space": space, "ip": client_ip(request)}
-        connections.save({one.secret: token}, **given)
+        return page(request, space, status=422, bot_forms={name: form})
+    is_off = form.cleaned_data["off"]
+    token = "" if is_off else form.cleaned_data["token"]
+    if token or is_off:
+        ip = client_ip(request)
+        connections.save({chat.secret: token}, user=request.user, space=space, ip=ip)
     return redirect("connect:index", space.slug)
 
 
@@ -383,8 +362,8 @@ def new_webhook(request, space):
     form = WebhookForm(request.POST)
     if not form.is_valid():
         return page(request, space, status=422, webhook_form=form)
-    given = {"by": person(request.user), "ip": client_ip(request)}
-    made, secret = webhooks.subscribe(space, **form.cleaned_data, **given)
+    actor = {"by": person(request.user), "ip": client_ip(request)}
+    made, secret = webhooks.subscribe(space, **form.cleaned_data, **actor)
     # No redirect: the secret exists in this one answer and nowhere else.
     return page(request, space, made=made, secret=secret)
 
@@ -406,11 +385,10 @@ def delete_webhook(request, space, pk):
 
 @in_space(role="owner", methods="POST")
 def replay(request, space, pk, delivery):
-    row = get_in_space_or_404(space, Webhook, pk)
-    found = row.deliveries.filter(pk=delivery).first()
-    if found is None:
+    row = get_in_space_or_404(space, Webhook, pk).deliveries.filter(pk=delivery).first()
+    if row is None:
         toast_error(request, _("That call is no longer kept."))
     else:
-        webhooks.replay(found)
+        webhooks.replay(row)
         toast(request, _("Sent again."))
     return redirect("connect:index", space.slug)
