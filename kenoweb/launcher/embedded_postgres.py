@@ -1,8 +1,8 @@
 """The embedded Postgres: one server per KENO_HOME, shared by every process of Keno.
 
-Unix socket only, in a folder that nobody else may enter. Whoever needs the database opens a
-`session`; the first one in starts the server and the last one out stops it. The count is kept
-by the kernel (flock), so a killed process is never counted.
+Unix socket only, in a folder that nobody else may enter. Every process that needs the database
+opens a `session`; the first one in starts the server and the last one out stops it. The kernel
+keeps the count (flock), so a killed process is never counted.
 """
 
 import fcntl
@@ -33,7 +33,7 @@ from kenoweb.launcher.embedded_account import (
 )
 
 NAME = "keno"
-FULL = re.compile("No space left on device|quota exceeded")
+DISK_FULL = re.compile("No space left on device|quota exceeded")
 SETTINGS = {
     "listen_addresses": "",
     "port": 5432,
@@ -55,17 +55,17 @@ SETTINGS = {
 
 def create(here: Place) -> None:
     """Build the cluster beside its place and move it there whole: initdb may be interrupted."""
-    # A name of its own: an initdb that lost its parent may still be at work in the old one.
+    # A name of its own: an initdb that lost its parent may still write into the old one.
     part = here.base / f"postgres.part-{os.getpid()}-{time.monotonic_ns()}"
     closed_folder(part, here.uid)
-    code, words = here.run(
+    code, output = here.run(
         *("initdb", "--pgdata", part, "--username", NAME, "--encoding", "UTF8"),
         *("--locale", "C", "--locale-provider", "builtin", "--builtin-locale", "C.UTF-8"),
         *("--auth-local", "trust", "--auth-host", "reject", "--no-instructions"),
     )
     if code:
         shutil.rmtree(part, ignore_errors=True)
-        raise EmbeddedError(explain(here, words))
+        raise EmbeddedError(explain(here, output))
     if here.data.is_dir():
         here.data.rmdir()
     part.rename(here.data)
@@ -73,42 +73,40 @@ def create(here: Place) -> None:
 
 def sweep(here: Place) -> None:
     """Remove what an interrupted `create` left."""
-    for left in here.base.glob("postgres.part-*"):
-        _end_initdb(left)
-        shutil.rmtree(left, ignore_errors=True)
+    for part in here.base.glob("postgres.part-*"):
+        _end_initdb(part)
+        shutil.rmtree(part, ignore_errors=True)
 
 
 def _end_initdb(part: Path) -> None:
-    """An initdb whose parent was killed works on, and would write into what we remove."""
-    lost = [
+    """End an initdb whose parent was killed: it would write into what we remove."""
+    orphans = [
         process
         for process in psutil.process_iter(["name", "cmdline"])
         if process.info["name"] in {"initdb", "postgres"}
         and str(part) in (process.info["cmdline"] or [])
     ]
-    for process in lost:
+    for process in orphans:
         with suppress(psutil.NoSuchProcess):
             process.kill()
-    psutil.wait_procs(lost, timeout=10)
+    psutil.wait_procs(orphans, timeout=10)
 
 
 def configure(here: Place, options: Mapping) -> None:
     values = {"unix_socket_directories": str(here.socket_folder)} | SETTINGS | dict(options)
     lines = ["# Rewritten at every start. Your own values: ALTER SYSTEM SET …\n"]
-    lines += [f"{name} = {_quoted(value)}\n" for name, value in values.items()]
+    for name, value in values.items():
+        escaped = str(value).replace("\\", "\\\\").replace("'", "''")
+        lines.append(f"{name} = '{escaped}'\n")
     try:
         write(here.base / "postgres.conf", "".join(lines))
     except OSError as error:
         raise EmbeddedError(explain(here, str(error))) from error
 
 
-def _quoted(value) -> str:
-    return "'" + str(value).replace("\\", "\\\\").replace("'", "''") + "'"
-
-
 def check_version(here: Place) -> None:
     try:
-        found = (here.data / "PG_VERSION").read_text().strip()
+        version = (here.data / "PG_VERSION").read_text().strip()
     except FileNotFoundError:
         if here.data.is_dir() and any(here.data.iterdir()):
             raise EmbeddedError(
@@ -119,44 +117,44 @@ def check_version(here: Place) -> None:
         raise EmbeddedError(
             f"{here.data} belongs to another account: start Keno as that account, or set KENO_HOME."
         ) from None
-    if found != str(MAJOR):
+    if version != str(MAJOR):
         raise EmbeddedError(
-            f"{here.data} was written by PostgreSQL {found} and this Keno brings {MAJOR}: "
+            f"{here.data} was written by PostgreSQL {version} and this Keno brings {MAJOR}: "
             "make a backup with the Keno that wrote it, then restore it into a new KENO_HOME."
         )
 
 
 def open_log(here: Place) -> int:
-    """Make the log, begin a new one when it has grown; returns where it ends now."""
+    """Make the log, begin a new one when it has grown; return where it ends now."""
     if here.log.exists() and here.log.stat().st_size > 1_000_000:
         here.log.replace(here.log.with_suffix(".log.1"))
     os.close(open_file(here.log, here.uid))
     return here.log.stat().st_size
 
 
-def last_words(here: Place, *, since: int = 0) -> str:
+def log_tail(here: Place, *, since: int = 0) -> str:
     try:
         return here.log.read_bytes()[since:][-4000:].decode(errors="replace")
     except OSError:
         return ""
 
 
-def explain(here: Place, words: str) -> str:
-    """One sentence for what Postgres said in many."""
-    full = [line for line in words.splitlines() if FULL.search(line)]
+def explain(here: Place, output: str) -> str:
+    """Return one sentence for what Postgres wrote in many."""
+    full = [line for line in output.splitlines() if DISK_FULL.search(line)]
     if full:
         memory = "shared memory" in full[-1]
         where = "shared memory (/dev/shm)" if memory else f"disk that holds {here.base}"
         return f"The {where} is full: free some space and start Keno again. Nothing was lost."
-    if "could not look up effective user ID" in words:
+    if "could not look up effective user ID" in output:
         return "Postgres needs an account with a name: add one to /etc/passwd, or set DATABASE_URL."
-    telling = re.findall(r"(?:FATAL|PANIC|ERROR|error): .*", words)
-    last = (telling or words.strip().splitlines() or ["no reason given"])[-1]
+    errors = re.findall(r"(?:FATAL|PANIC|ERROR|error): .*", output)
+    last = (errors or output.strip().splitlines() or ["no reason given"])[-1]
     return f"The embedded database does not start: {last.strip()} (log: {here.log})."
 
 
 def url(home: Path) -> str:
-    """The address of this home's server, whether it runs or not."""
+    """Return the address of this home's server, whether it runs or not."""
     return _url(place(home), NAME)
 
 
@@ -165,7 +163,7 @@ def running(home: Path) -> bool:
 
 
 class session:
-    """The server's address for as long as somebody needs it.
+    """Run the server for as long as a process needs it; gives its address.
 
     Not a generator: a forked worker that ends would finish it, and stop the server of its parent.
     """
@@ -216,7 +214,7 @@ def _url(here: Place, name: str) -> str:
 
 @contextmanager
 def _gate(here: Place) -> Iterator[None]:
-    """One at a time: starting, stopping and counting."""
+    """Let one process at a time start, stop and count."""
     file = open_file(here.base / "gate.lock", here.uid)
     try:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -239,14 +237,14 @@ def _start(here: Place, options: Mapping) -> None:
         sweep(here)
         if not here.data.is_dir():
             create(here)
-        _forget_strangers(here)
+        _remove_stale_notes(here)
         configure(here, options)
         _launch(here)
     _ensure_database(here)
 
 
 def _pid(here: Place) -> int | None:
-    """The live server of this very folder; a stale file may name any process by now."""
+    """Return the live server of this very folder; a stale file may name any process by now."""
     pid = _noted_pid(here.data / "postmaster.pid")
     try:
         process = psutil.Process(pid) if pid else None
@@ -264,9 +262,9 @@ def _noted_pid(note: Path) -> int | None:
         return None
 
 
-def _forget_strangers(here: Place) -> None:
-    # Postgres itself clears the note of a dead process, but believes one that names a live one,
-    # or a dead one that nobody has buried yet. Ours does not live: whoever it names is another.
+def _remove_stale_notes(here: Place) -> None:
+    # Postgres itself clears the note of a dead process, but believes one that names a live process
+    # or a zombie. Our server does not run, so any process that a note names is another.
     for note in (here.data / "postmaster.pid", here.socket_folder / f"{SOCKET}.lock"):
         pid = _noted_pid(note)
         if pid and psutil.pid_exists(pid):
@@ -277,16 +275,16 @@ def _launch(here: Place) -> None:
     deadline = time.monotonic() + 30
     while True:
         begin = open_log(here)
-        code, words = here.run(
-            *("pg_ctl", "start", "-s", "-w", "-t", "300", "-D", here.data, "-l", here.log),
+        code, output = here.run(
+            *("pg_ctl", *"start -s -w -t 300 -D".split(), here.data, "-l", here.log),
             *("-o", f"-c config_file={shlex.quote(str(here.base / 'postgres.conf'))}"),
         )
         if code == 0:
             return
-        words += last_words(here, since=begin)
+        output += log_tail(here, since=begin)
         # After kill -9 the old server's processes need a moment to notice that it is gone.
-        if "still in use" not in words or time.monotonic() > deadline:
-            raise EmbeddedError(explain(here, words))
+        if "still in use" not in output or time.monotonic() > deadline:
+            raise EmbeddedError(explain(here, output))
         time.sleep(0.2)
 
 
@@ -298,13 +296,13 @@ def _ensure_database(here: Place) -> None:
 
 
 def _connect(here: Place) -> psycopg.Connection:
-    """A server found running may still be recovering from a crash: wait for as long as it lives."""
+    """Connect, waiting while the server lives: it may still be recovering from a crash."""
     while True:
         try:
             return psycopg.connect(_url(here, "postgres"), autocommit=True, connect_timeout=30)
         except psycopg.OperationalError as error:
             if _pid(here) is None:
-                raise EmbeddedError(explain(here, f"{error}\n{last_words(here)}")) from error
+                raise EmbeddedError(explain(here, f"{error}\n{log_tail(here)}")) from error
             time.sleep(0.1)
 
 
@@ -312,9 +310,8 @@ def _stop(here: Place) -> None:
     if _pid(here) is None:
         return
     for mode in ("fast", "immediate"):
-        code, words = here.run(
-            "pg_ctl", "stop", "-s", "-w", "-t", "60", "-m", mode, "-D", here.data
-        )
+        options = f"stop -s -w -t 60 -m {mode} -D".split()
+        code, output = here.run("pg_ctl", *options, here.data)
         if code == 0 or _pid(here) is None:
             return
-    raise EmbeddedError(explain(here, words))
+    raise EmbeddedError(explain(here, output))

@@ -19,14 +19,6 @@ from kenoweb.auth import accounts, oidc, passkeys, sessions, throttle, two_facto
 from kenoweb.auth.access import for_account, for_anyone, memberships
 from kenoweb.auth.throttle import TooManyTries, client_ip, know_device
 from kenoweb.membership import forms
-from kenoweb.membership.forms import (
-    CodeForm,
-    NewAccountForm,
-    OwnerForm,
-    PasswordForm,
-    SignInForm,
-    SudoForm,
-)
 from kenoweb.models import OneTimeLink
 from kenoweb.ui.responses import show_form, toast, toast_error
 from kenoweb.ui.views import set_appearance
@@ -49,7 +41,7 @@ def sign_in(request):
     target = _next(request)
     if "credential" in request.POST:
         return _enter_by_passkey(request, target)
-    form = SignInForm(request.POST or None)
+    form = forms.SignInForm(request.POST or None)
     if request.user.is_authenticated and request.method != "POST":
         return redirect(target)
     if form.is_valid():
@@ -139,7 +131,7 @@ def second(request):
         return redirect("account:sign_in")
     if "credential" in request.POST:
         return _enter_by_passkey(request, half["next"], user=user)
-    form = CodeForm(request.POST or None)
+    form = forms.CodeForm(request.POST or None)
     if form.is_valid() and _check_code(request, form, user):
         del request.session[HALF_KEY]
         return _enter(request, user, half["next"], keep=half["keep"])
@@ -248,7 +240,7 @@ def set_second(request):
         return render(request, "account/two_factor.html", {"is_on": True})
     token = request.POST.get("offer", "") or two_factor.offer(user)
     secret = two_factor.offered(user, token) or two_factor.offered(user, two_factor.offer(user))
-    form = CodeForm(request.POST if action == "on" else None)
+    form = forms.CodeForm(request.POST if action == "on" else None)
     if form.is_valid():
         step = two_factor.matching_step(secret, form.cleaned_data["code"], now=timezone.now())
         if step:
@@ -284,7 +276,7 @@ def index(request):
 @for_account(methods="GET POST")
 @sensitive_post_parameters()
 def password(request):
-    user, form = request.user, PasswordForm(request.POST or None, user=request.user)
+    user, form = request.user, forms.PasswordForm(request.POST or None, user=request.user)
     if form.is_valid() and _check_own_password(request, form, "old", error_field="old"):
         accounts.change_password(user, password=form.cleaned_data["new"], ip=client_ip(request))
         sessions.begin(request, user, keep=request.session.get("keep", False), sudo=True)
@@ -302,7 +294,7 @@ def sudo(request):
             return redirect(request.get_full_path())
         sessions.confirm(request)
         return redirect(target)
-    form = SudoForm(request.POST or None)
+    form = forms.SudoForm(request.POST or None)
     if form.is_valid() and _check_own_password(request, form, "password", error_field=None):
         sessions.confirm(request)
         return redirect(target)
@@ -391,7 +383,7 @@ def opens(kind):
 @opens(Kind.SETUP)
 def setup(request, link):
     initial = {"space": _("Home"), "timezone": forms.guess()}
-    form = OwnerForm(request.POST or None, initial=initial)
+    form = forms.OwnerForm(request.POST or None, initial=initial)
     if form.is_valid() and (user := _account(request, form, accounts.create_owner, link)):
         sessions.begin(request, user, sudo=True)
         return greet(redirect("home"), user)
@@ -411,7 +403,7 @@ def enter(request, link):
 def join(request, link):
     if request.user.is_authenticated:
         return _join_as_me(request, link)
-    form = NewAccountForm(request.POST or None)
+    form = forms.NewAccountForm(request.POST or None)
     try:
         if form.is_bound:  # nobody who holds one invitation can try out which names exist
             throttle.spend(f"join {link.pk}", client_ip(request))
