@@ -19,7 +19,7 @@ loglevel = "warning"
 accesslog = "-" if envbool("KENO_ACCESS_LOG") else None
 logger_class = "kenoweb.launcher.web_worker.AccessLog"
 control_socket_disable = True
-# What a proxy says about the request is Django's to judge (KENO_PROXIES).
+# Django decides which headers of a proxy count (KENO_PROXIES).
 secure_scheme_headers = {}
 forwarded_allow_ips = ""
 if Path("/dev/shm").is_dir():
@@ -40,7 +40,7 @@ def on_starting(server):
     supervisor.exit_with_parent()
     try:
         for address in server.cfg.address:
-            if isinstance(address, tuple):  # `up` has judged the socket that it passes
+            if isinstance(address, tuple):  # `up` has checked the socket that it passes
                 checks.refuse(address[0])
         _while_running.enter_context(database.session())
     except data_dir.NotReady as error:

@@ -1,7 +1,7 @@
-"""The tables as all migrations together make them: an empty database has them in a second.
+"""Make the tables of an empty database in one step, as all migrations together would.
 
-`python -m tests.schema --write` writes schema.sql anew; tests/kenoweb/test_schema.py holds it
-against the migrations. Where it does not fit, the migrations run one after the other.
+`python -m tests.schema --write` writes schema.sql anew; tests/kenoweb/test_schema.py compares it
+with the migrations. Where it does not fit, the migrations run one after the other.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ TABLES = "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'"
 
 
 def fingerprint(loader: MigrationLoader) -> str:
-    """Which migrations there are: those of another version of a dependency are others."""
+    """Return a digest of the names of all migrations, also of the dependencies'."""
     names = "\n".join(sorted(".".join(key) for key in loader.disk_migrations))
     return f"-- {hashlib.sha256(names.encode()).hexdigest()}"
 
@@ -36,7 +36,7 @@ def load() -> bool:
         return False
     try:
         with transaction.atomic(), connection.cursor() as cursor:
-            # Functions stand before the tables they speak of.
+            # Functions stand before the tables that they use.
             cursor.execute("SET LOCAL check_function_bodies = off")
             cursor.execute(statements)
             for migration, _backwards in plan:

@@ -8,7 +8,8 @@ import socket
 import sys
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,30 +32,28 @@ LOCALE = next(
     CHECKOUT / "locale",
 )
 # Commands that need neither a data folder nor a database.
-ALONE = {
-    *("help", "--help", "-h", "version", "--version", "check", "diffsettings"),
-    *("collectstatic", "compilemessages", "makemessages", "makemigrations"),
-}
-DEFAULT = ("127.0.0.1", 8000)
-TRIES = 20
+ALONE = set(
+    "help --help -h version --version check diffsettings "
+    "collectstatic compilemessages makemessages makemigrations".split()
+)
+DEFAULT_HOST = "127.0.0.1"
+DEFAULT_PORT = 8000
+# How many ports to try after a default port that is in use.
+MAX_PORTS = 20
 
 
 def compile_all(folder: Path = LOCALE) -> list[Path]:
     """Compile every catalogue whose source is newer; return the files written."""
-    stale = [po for po in sorted(folder.glob("*/LC_MESSAGES/*.po")) if _is_stale(po)]
     written = []
-    for po in stale:
-        with suppress(PermissionError):  # another account's checkout: English has to do
-            mo, part = po.with_suffix(".mo"), po.with_suffix(".mo.part")
+    for po in sorted(folder.glob("*/LC_MESSAGES/*.po")):
+        mo, part = po.with_suffix(".mo"), po.with_suffix(".mo.part")
+        if mo.exists() and mo.stat().st_mtime >= po.stat().st_mtime:
+            continue
+        with suppress(PermissionError):  # another account's checkout: stay with English
             polib.pofile(str(po)).save_as_mofile(str(part))
             part.replace(mo)
             written.append(mo)
     return written
-
-
-def _is_stale(po: Path) -> bool:
-    mo = po.with_suffix(".mo")
-    return not mo.exists() or mo.stat().st_mtime < po.stat().st_mtime
 
 
 def main() -> int:
@@ -63,8 +62,8 @@ def main() -> int:
     if sys.argv[1:] in (["--version"], ["version"]):
         print(f"Keno {__version__}")
         return 0
-    if sys.argv[1:2] == ["mcp"] and (there := mcp_pipe.running(sys.argv)):
-        return mcp_pipe.serve(there)
+    if sys.argv[1:2] == ["mcp"] and (keno := mcp_pipe.running(sys.argv)):
+        return mcp_pipe.serve(keno)
     return manage(sys.argv)
 
 
@@ -73,14 +72,11 @@ def manage(argv: list[str]) -> int:
     try:
         supervisor.exit_with_parent()
         compile_all()
-        if len(argv) < 2 or argv[1] in ALONE:
-            execute_from_command_line(argv)
-            return 0
-        data_dir.prepare(data_dir.path())
-        if argv[1] == "up":  # it starts the database itself, and says so
-            execute_from_command_line(argv)
-            return 0
-        with database.session():
+        is_alone = len(argv) < 2 or argv[1] in ALONE
+        if not is_alone:
+            data_dir.prepare(data_dir.path())
+        # `up` starts the database itself, and says so.
+        with nullcontext() if is_alone or argv[1] == "up" else database.session():
             execute_from_command_line(argv)
     except (NotReady, ImproperlyConfigured) as error:
         print(error, file=sys.stderr)
@@ -89,9 +85,9 @@ def manage(argv: list[str]) -> int:
 
 
 def migrate(say: Callable[[str], None] = lambda text: None) -> int:
-    """Bring the tables up to date; how many migrations that took.
+    """Bring the tables up to date; return how many migrations that took.
 
-    What is there already is backed up first. Tables of a newer Keno are left alone.
+    Existing tables are backed up first. Tables of a newer Keno are left alone.
     """
     from django.db import connection
     from django.db.migrations.executor import MigrationExecutor
@@ -110,8 +106,9 @@ def migrate(say: Callable[[str], None] = lambda text: None) -> int:
 
 
 def _refuse_newer(loader: "MigrationLoader") -> None:
-    replaced = {old for one in loader.disk_migrations.values() for old in one.replaces}
-    known = {*loader.disk_migrations, *replaced}
+    known = set(loader.disk_migrations).union(
+        *(m.replaces for m in loader.disk_migrations.values())
+    )
     ours = {"memory", "sleep", "bot", "kenoweb"}
     newer = sorted(key for key in loader.applied_migrations if key[0] in ours and key not in known)
     if newer:
@@ -138,33 +135,32 @@ def _back_up_first() -> Path:
 
 
 def collect_static() -> int:
-    """Put hashed copies of the static files where they are served from, when any has changed."""
+    """Copy the static files, with hashed names, to where they are served from, if any changed."""
     root = Path(settings.STATIC_ROOT)
-    stamp, now = root / ".stamp", _fingerprint()
-    if stamp.exists() and stamp.read_text() == now:
+    stamp, fingerprint = root / ".stamp", _fingerprint()
+    if stamp.exists() and stamp.read_text() == fingerprint:
         return 0
     try:
         call_command("collectstatic", interactive=False, verbosity=0, clear=root.exists())
-        stamp.write_text(now)
+        stamp.write_text(fingerprint)
     except OSError as error:
         raise NotReady(f"{root} cannot be written ({error.strerror}): set KENO_STATIC.") from error
-    return len(now.splitlines())
+    return len(fingerprint.splitlines())
 
 
 def _fingerprint() -> str:
-    """Of the contents, not of the times: an image may have been built elsewhere."""
+    """Return digests of the static files; not their times, as an image is built elsewhere."""
     from django.contrib.staticfiles.finders import get_finders
 
-    found = []
-    for finder in get_finders():
-        for path, storage in finder.list([]):
-            with storage.open(path) as file:
-                found.append(f"{path} {hashlib.file_digest(file, 'sha256').hexdigest()}")
-    return "\n".join([settings.VERSION, *sorted(found)])
+    digests = []
+    for path, storage in chain.from_iterable(finder.list([]) for finder in get_finders()):
+        with storage.open(path) as file:
+            digests.append(f"{path} {hashlib.file_digest(file, 'sha256').hexdigest()}")
+    return "\n".join([settings.VERSION, *sorted(digests)])
 
 
 def lock(path: Path, *, wait: float = 0):
-    """Take the lock and return its file, or None if somebody else keeps it."""
+    """Take the lock and return its file, or None if another process keeps it."""
     file = path.open("a+")
     deadline = time.monotonic() + wait
     while True:
@@ -179,22 +175,22 @@ def lock(path: Path, *, wait: float = 0):
 
 
 def parse(bind: str, *, port: int | None = None) -> tuple[str, int, bool]:
-    """Host, port, and whether somebody chose the port: "0.0.0.0", "[::1]:8000", ":9000"."""
+    """Return host, port, and whether the port was chosen: "0.0.0.0", "[::1]:8000", ":9000"."""
     host, colon, tail = bind.strip().rpartition(":")
     if not colon or bind.endswith("]"):
         host, tail = bind.strip(), ""
-    host = host.strip("[]") or DEFAULT[0]
+    host = host.strip("[]") or DEFAULT_HOST
     chosen = port if port is not None else tail
     if chosen == "":
-        return host, DEFAULT[1], False
+        return host, DEFAULT_PORT, False
     if not str(chosen).isdigit() or not 0 < int(chosen) < 65536:
         raise NotReady(f"A port is a number from 1 to 65535, not {chosen!r}.")
     return host, int(chosen), True
 
 
 def listen(host: str, port: int, *, chosen: bool) -> socket.socket:
-    """A socket on this port, or on the next free one unless the port was chosen."""
-    for number in range(port, port + 1 if chosen else min(port + TRIES, 65536)):
+    """Return a socket on this port, or on the next free one unless the port was chosen."""
+    for number in range(port, port + 1 if chosen else min(port + MAX_PORTS, 65536)):
         try:
             return _listen(host, number)
         except OSError as error:
@@ -206,7 +202,7 @@ def listen(host: str, port: int, *, chosen: bool) -> socket.socket:
 
 
 def url(host: str, port: int) -> str:
-    """What to type into a browser."""
+    """Return what to type into a browser."""
     if host in {"0.0.0.0", "::"}:
         host = "127.0.0.1"
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
@@ -219,8 +215,7 @@ def names(sock: socket.socket) -> list[str]:
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    sock = socket.socket(family, socket.SOCK_STREAM)
+    sock = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     try:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.bind((host, port))

@@ -13,17 +13,19 @@ from pathlib import Path
 
 from kenoweb.data_dir import NotReady
 
-NAME = "KENO_PARENT_PIPE"
-EXIT_SECONDS = 15
+PIPE_VARIABLE = "KENO_PARENT_PIPE"
 BASE_DIR = Path(__file__).resolve().parents[2]
-CRASH_WINDOW = 60
+# A child that ends so often within so many seconds is given up.
 MAX_CRASHES = 5
+CRASH_WINDOW = 60
+# How long a process may take to end: when told, and when its parent is gone.
 STOP_SECONDS = 12
+EXIT_SECONDS = 15
 
 
 def exit_with_parent() -> None:
     """Watch the pipe that the parent left us; it closes when the parent is gone."""
-    if end := os.environ.pop(NAME, ""):
+    if end := os.environ.pop(PIPE_VARIABLE, ""):
         threading.Thread(target=_watch, args=[int(end)], daemon=True).start()
 
 
@@ -48,11 +50,11 @@ class Child:
     def start(self, parent_pipe: int) -> None:
         self.process = subprocess.Popen(
             [sys.executable, *self.argv],
-            env=os.environ | {NAME: str(parent_pipe)},
+            env=os.environ | {PIPE_VARIABLE: str(parent_pipe)},
             cwd=BASE_DIR,
             stdin=subprocess.DEVNULL,
             pass_fds=(parent_pipe, *self.fds),
-            start_new_session=True,  # Ctrl-C is ours: they stop in order, when told
+            start_new_session=True,  # Ctrl-C is ours: children stop in order, when told
         )
 
     def record_exit(self, now: float) -> str:
@@ -90,11 +92,11 @@ class Supervisor:
                 child.start(self.parent_pipe)
 
     def stop(self) -> None:
-        alive = [child.process for child in self.children if child.process]
-        for process in alive:
+        processes = [child.process for child in self.children if child.process]
+        for process in processes:
             process.terminate()
         deadline = time.monotonic() + STOP_SECONDS
-        for process in alive:
+        for process in processes:
             try:
                 process.wait(max(0, deadline - time.monotonic()))
             except subprocess.TimeoutExpired:

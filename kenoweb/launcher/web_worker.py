@@ -15,38 +15,38 @@ from gunicorn.workers.gthread import _DEFER, TConn, ThreadWorker
 HEADER_SECONDS = 10.0
 BODY_SECONDS = 120.0
 IDLE_SECONDS = 0.2
-# Whoever is slower than this counts as slow; one address may keep so many threads with that.
+# A slower request counts as slow; one address may keep so many threads busy with slow ones.
 SLOW_SECONDS = 1.0
 MAX_SLOW = 2
 SECRET_LINKS = re.compile(r"(/(?:setup|enter|join)/)[^/?\s]+")
 
 
 class TimedSocket:
-    """Reads from a socket until a deadline; then it is as if the caller had hung up."""
+    """Read from a socket until a deadline; then act as if the caller had hung up."""
 
     def __init__(self, sock: socket.socket, deadline: float):
         self.sock, self.deadline = sock, deadline
 
     def recv(self, size: int) -> bytes:
-        left, usual = self.deadline - time.monotonic(), self.sock.gettimeout()
+        left, timeout = self.deadline - time.monotonic(), self.sock.gettimeout()
         try:
             if left <= 0:
                 raise TimeoutError
-            self.sock.settimeout(left if usual is None else min(left, usual))
+            self.sock.settimeout(left if timeout is None else min(left, timeout))
             return self.sock.recv(size)
         except TimeoutError:
-            if usual is not None:
+            if timeout is not None:
                 raise
             raise ConnectionResetError(errno.ECONNRESET, "the request took too long") from None
         finally:
-            self.sock.settimeout(usual)
+            self.sock.settimeout(timeout)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.sock, name)
 
 
 class SlowCallers:
-    """Which connections of this process are waiting for the rest of a request, by address."""
+    """The connections of this process that wait for the rest of a request, by address."""
 
     def __init__(self, most: int = MAX_SLOW):
         self.most = most
@@ -54,13 +54,14 @@ class SlowCallers:
         self.reading: dict[TConn, float] = {}
 
     def begin(self, conn: TConn, now: float) -> float:
-        """Note that it is read from; how many seconds its headers may take.
+        """Note that the connection is read from; return how many seconds its headers may take.
 
-        Beyond the connections that an address may be slow with, the next ones have a second,
-        and none at all once those before them are slow.
+        An address that reads from as many connections as may be slow gets one second for the next,
+        and none once the others are slow.
         """
         with self.lock:
-            waits = [now - at for it, at in self.reading.items() if address(it) == address(conn)]
+            same = [other for other in self.reading if address(other) == address(conn)]
+            waits = [now - self.reading[other] for other in same]
             if sum(wait > SLOW_SECONDS for wait in waits) >= self.most:
                 return 0
             self.reading[conn] = now
@@ -72,14 +73,14 @@ class SlowCallers:
 
 
 class Worker(ThreadWorker):
-    """Threads that a half-sent request cannot keep."""
+    """A worker whose threads a half-sent request cannot keep."""
 
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
         self.slow = SlowCallers(max(1, min(MAX_SLOW, self.cfg.threads // 2)))
 
     def handle(self, conn: TConn) -> Any:
-        # A connection that says nothing yet waits beside the threads, as browsers keep some open.
+        # A silent connection must not keep a thread: browsers hold some open.
         if not conn.initialized and not conn.wait_for_data(IDLE_SECONDS):
             return _DEFER
         now = time.monotonic()
@@ -101,14 +102,12 @@ class Worker(ThreadWorker):
 
 
 class AccessLog(Logger):
-    """A line for each request, without the secret of a one-time link."""
+    """Log a line for each request, without the secret of a one-time link."""
 
     def atoms(self, resp: Any, req: Any, environ: dict, request_time: Any) -> dict:
-        found = super().atoms(resp, req, environ, request_time)
-        return {
-            name: SECRET_LINKS.sub(r"\1…", value) if isinstance(value, str) else value
-            for name, value in found.items()
-        }
+        atoms = super().atoms(resp, req, environ, request_time)
+        texts = {name: value for name, value in atoms.items() if isinstance(value, str)}
+        return atoms | {name: SECRET_LINKS.sub(r"\1…", text) for name, text in texts.items()}
 
 
 def address(conn: TConn) -> str:
