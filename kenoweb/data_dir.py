@@ -19,26 +19,26 @@ def prepare(home: Path) -> None:
     """Make the folder and the key that signs cookies, both closed to everybody else."""
     try:
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
-        found = [entry.name for entry in home.iterdir()]
-        # Closing a folder such as /tmp or somebody's home would do harm.
-        if found and not any(name.startswith(OURS) for name in found):
+        entries = [entry.name for entry in home.iterdir()]
+        # To close a folder such as /tmp or a person's home would do harm.
+        if entries and not any(name.startswith(OURS) for name in entries):
             raise NotReady(f"KENO_HOME ({home}) holds other things: choose an empty folder.")
         if home.stat().st_mode & 0o077:
             home.chmod(0o700)
-        _keep_secret(home / "secret_key")
+        _ensure_secret(home / "secret_key")
     except OSError as error:
         raise NotReady(f"KENO_HOME ({home}) cannot be used: {error.strerror}.") from error
 
 
 def read_secret(home: Path) -> str:
-    """The key that `prepare` made, if it did."""
+    """Return the key that `prepare` made, if it did."""
     try:
         return (home / "secret_key").read_text().strip()
     except OSError:
         return ""
 
 
-def _keep_secret(file: Path) -> None:
+def _ensure_secret(file: Path) -> None:
     if file.exists():
         if file.stat().st_mode & 0o077:
             file.chmod(0o600)

@@ -8,7 +8,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 
 def read_file(path: Path) -> None:
-    """Set what the lines NAME=value of the file say; what is set already wins."""
+    """Set the variables of the lines NAME=value of the file; those that are set already stay."""
     try:
         lines = path.read_text().splitlines()
     except OSError:
@@ -16,9 +16,9 @@ def read_file(path: Path) -> None:
     for line in lines:
         name, is_one, value = line.strip().removeprefix("export ").partition("=")
         if is_one and re.fullmatch(r"[A-Z][A-Z0-9_]*", name.strip()):
-            words = value.strip()
-            quoted = len(words) > 1 and words[0] == words[-1] and words[0] in "\"'"
-            os.environ.setdefault(name.strip(), words[1:-1] if quoted else words)
+            value = value.strip()
+            is_quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
+            os.environ.setdefault(name.strip(), value[1:-1] if is_quoted else value)
 
 
 def envstr(name: str, default: str = "") -> str:
@@ -27,13 +27,11 @@ def envstr(name: str, default: str = "") -> str:
 
 def envbool(name: str, default: bool = False) -> bool:
     value = envstr(name).lower()
-    if value in {"1", "true", "yes", "on"}:
-        return True
-    if value in {"0", "false", "no", "off"}:
-        return False
-    if value:
+    values = dict.fromkeys(("1", "true", "yes", "on"), True) | {"": default}
+    values |= dict.fromkeys(("0", "false", "no", "off"), False)
+    if value not in values:
         raise ImproperlyConfigured(f"{name} must be true or false, not {value!r}.")
-    return default
+    return values[value]
 
 
 def envint(name: str, default: int, *, low: int, high: int) -> int:
@@ -68,7 +66,7 @@ def envlist(name: str, default: str = "") -> list[str]:
 
 
 def envsecret(name: str) -> str:
-    """The value, or the first line of the file that NAME_FILE points to."""
+    """Return the value, or the text of the file that NAME_FILE points to."""
     if value := envstr(name):
         return value
     path = envstr(f"{name}_FILE")

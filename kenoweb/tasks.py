@@ -12,7 +12,6 @@ from memory.operations import erasing
 
 @app.task(name=demo.TASK, retry=AFTER_OUTAGE)
 def make_demo(user_id: int) -> None:
-    """The demo space, for the person who asked for it."""
     demo.make(owners=User.objects.filter(pk=user_id), now=timezone.now())
 
 
@@ -23,6 +22,6 @@ def delete_account(user_id: int) -> None:
     if user is None:
         return
     for member in user.memberships.select_related("space", "user"):
-        given = {"typed": erasing.name_of(member), "by": person(user)}
-        erasing.run(erasing.start(member.space, "member", member, **given))
+        name, by = erasing.name_of(member), person(user)
+        erasing.run(erasing.start(member.space, "member", member, typed=name, by=by))
     user.delete()

@@ -83,7 +83,6 @@ def is_private(token: ApiToken) -> bool:
 
 
 def visible(token: ApiToken, model: type[Model]) -> QuerySet:
-    """Return the rows of the space that the token may see."""
     rows = mentionable(token, rows_in(token.space, model))
     has_chat = any(field.name == "chat" for field in model._meta.fields)
     return rows.filter(Q() if is_private(token) else Q(chat=None)) if has_chat else rows
@@ -107,7 +106,6 @@ def find(token: ApiToken, rows: QuerySet, pk: int, what: str) -> Model:
 
 
 def cut_page(rows: QuerySet, order: Order, params) -> tuple[list, str]:
-    """Return the rows of one page, and the cursor of the next."""
     if params.after and not read_cursor(params.after, order):
         raise Refused(_("“after” must be what the answer before gave as “next”, or be left out."))
     result = part(rows, order=order, after=params.after, size=params.limit)

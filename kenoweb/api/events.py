@@ -176,7 +176,6 @@ def for_programs(request: HttpRequest) -> HttpResponse:
 
 @in_space(role="viewer")
 def for_pages(request: HttpRequest, space: Space) -> HttpResponse:
-    """Stream the same with the numbers of the navigation."""
     try:
         return _respond(
             space, lambda events: {"events": events, "counts": counts_for(space)}, is_page=True

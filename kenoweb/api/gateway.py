@@ -260,7 +260,6 @@ class Turn:
             writing.learn_from(self.token, self.chat, messages, author=self.who)
 
     def record(self, text: str, usage: dict, *, error: str = "") -> None:
-        """Record the call with its price, as every other call of a model."""
         details = usage.get("prompt_tokens_details") or {}
         counts = {
             "model": self.choice.model,

@@ -53,7 +53,6 @@ def endpoint(**by_method: tuple[str, Callable]) -> Callable:
 
 
 def _read_params(request: HttpRequest) -> dict[str, Any]:
-    """Return the parameters of the query and of the body together."""
     try:
         body = json.loads(request.body) if request.body else {}
     except (ValueError, RecursionError):

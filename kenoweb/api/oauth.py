@@ -177,7 +177,6 @@ def _refuse_unreadable(view: Callable) -> Callable:
 
 
 def urls() -> list[URLPattern]:
-    """Return the addresses of the protocol, with the names that the toolkit looks for."""
     server = public(views.OAuthServerMetadataView.as_view())
     resource = public(views.OAuthProtectedResourceMetadataView.as_view())
     consent = sessions.sudo(_refuse_unreadable(Consent.as_view()))

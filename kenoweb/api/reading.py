@@ -116,7 +116,6 @@ def _memory(item: Scored, space: Space) -> shapes.Memory:
 
 
 def search(token: ApiToken, params: shapes.Search) -> shapes.Hits:
-    """Search facts, episodes, people and, with the right for it, messages."""
     hits = [
         shapes.Hit(kind=kind, id=row.pk, text=_cut(text_of(row)), url=KINDS[kind].show(row).url)
         for kind, text_of in SEARCHED.items()
@@ -444,7 +443,6 @@ def health(token: ApiToken, params: shapes.Nothing) -> shapes.Health:
 
 
 def costs(token: ApiToken, params: shapes.Nothing) -> shapes.Costs:
-    """Return what the language models cost in this month of the space."""
     local = timezone.now().astimezone(token.space.zone)
     month = local.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
     calls = models.LlmCall.objects.filter(space=token.space, at__gte=month)

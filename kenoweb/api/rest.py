@@ -119,7 +119,6 @@ def problem(status: int, detail: str, *, after: int = 0) -> JsonResponse:
 
 
 def explain(error: Exception) -> JsonResponse:
-    """Return the answer to a call that failed, whatever failed."""
     if isinstance(error, Refused):
         return problem(error.status, str(error), after=error.after)
     if isinstance(error, ValidationError):
@@ -251,7 +250,6 @@ def urls() -> list:
 
 
 def index(request: HttpRequest) -> JsonResponse:
-    """Say who answers here, and where it is described."""
     links = {"docs": "/api/v1/docs", "openapi": "/api/v1/openapi.json", "mcp": "/mcp"}
     return JsonResponse({"name": "Keno", "version": settings.VERSION} | links)
 
@@ -285,7 +283,6 @@ def alias(method: str, name: str) -> Callable:
 @csrf_exempt
 @with_token
 def over_mcp(request: HttpRequest) -> HttpResponse:
-    """Serve the operations to agents, over streamable HTTP."""
     key = key_of(request)
     try:
         if not rights(key):

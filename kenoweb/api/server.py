@@ -104,7 +104,6 @@ def make(key: str, *, every: bool = False) -> Server:
 
 
 def list_offers(key: str, *, every: bool = False) -> list[types.Tool]:
-    """Return the tools that the key may use now."""
     try:
         tokens = rights(key)
     except (DatabaseError, InterfaceError) as error:

@@ -295,7 +295,6 @@ def conversation(token: ApiToken, name: str) -> Chat:
 
 
 def refusal(error: ProviderError) -> Refused:
-    """Return why a model gave no answer, for programs."""
     if isinstance(error, BudgetSpent):
         return Refused(str(error), 429, after=round(error.retry_after or 60))
     return Refused(_("The language model does not answer: %(why)s") % {"why": error}, 502)

@@ -70,7 +70,6 @@ def path_of(kind: str, secret: str) -> str:
 
 @transaction.atomic
 def withdraw(link: OneTimeLink, *, by: str, ip: str | None = None) -> bool:
-    """Close an invitation that nobody has used yet."""
     closed, _rows = OneTimeLink.objects.filter(pk=link.pk, used_at=None).delete()
     if closed:
         audit.record("invitation.withdrawn", actor=by, space=link.space, ip=ip, role=link.role)
@@ -194,7 +193,6 @@ def create_owner(
 def create_member(
     link: OneTimeLink, *, name: str, password: str, language: str, ip: str | None, called: str = ""
 ) -> User:
-    """Make an account for a person who followed an invitation."""
     user = _create(name, password, language=language, called=called)
     audit.record("account.created", actor=person(name), obj=user, ip=ip)
     accept(link, user=user, ip=ip)
@@ -203,7 +201,6 @@ def create_member(
 
 @transaction.atomic
 def accept(link: OneTimeLink, *, user: User, ip: str | None) -> Member:
-    """Become a member by invitation, and use the invitation up."""
     redeem(link)
     member = spaces.join(link.space, user=user, role=link.role, by=person(user), ip=ip)
     notices.tell(
@@ -229,7 +226,6 @@ def enter(link: OneTimeLink, *, ip: str | None) -> User:
 
 @transaction.atomic
 def change_password(user: User, *, password: str, ip: str | None) -> None:
-    """Set the new password and end every session that knew the old one."""
     user.set_password(password)
     user.save(update_fields=["password"])
     sessions.end_everywhere(user)
@@ -262,7 +258,6 @@ def delete(user: User, *, words: bool = False, ip: str | None = None) -> None:
 
 
 def prefer(user: User, **choice: str) -> None:
-    """Keep the language or the theme that the person chose."""
     account, _is_new = Account.objects.get_or_create(user=user)
     for field, value in choice.items():
         setattr(account, field, value)

@@ -1,4 +1,4 @@
-"""What Keno refuses to start with."""
+"""The unsafe settings with which Keno does not start."""
 
 import ipaddress
 
@@ -21,33 +21,25 @@ def problems(
     proxies: int = 0,
     plain: bool = False,
 ) -> dict[str, str]:
-    """Every unsafe setting under its id, as a sentence that says what to do."""
-    found = {}
-    if _is_weak(secret):
-        found["keno.E001"] = (
-            "The secret key is missing, short or a well-known one: unset KENO_SECRET_KEY to use "
-            f"the one in KENO_HOME, or set it to the output of {NEW_KEY}"
-        )
-    if "*" in hosts:
-        found["keno.E002"] = (
-            "KENO_HOSTS may not hold *: list the names people type, such as keno.lan."
-        )
-    if debug and not is_local(host):
-        found["keno.E003"] = (
-            f"KENO_DEBUG shows secrets to whoever reaches {host}: unset it, or bind to 127.0.0.1."
-        )
-    if https and not proxies:
-        found["keno.E004"] = (
-            "KENO_HTTPS needs a proxy that speaks HTTPS in front: set KENO_PROXIES to 1, "
-            "or every page redirects to itself."
-        )
-    if not (is_local(host) or proxies or plain):
-        found["keno.E005"] = (
-            f"Other machines could reach {host} without encryption: bind to 127.0.0.1, or put a "
-            "proxy with HTTPS in front and set KENO_PROXIES to 1, or, if only a network of your "
-            "own reaches it, set KENO_PLAIN_HTTP to true."
-        )
-    return found
+    """Return every unsafe setting under its id, as a sentence that says what to do."""
+    is_weak = len(secret) < 32 or len(set(secret)) < 5 or secret.startswith("django-insecure-")
+    checks = {
+        "keno.E001": is_weak
+        and "The secret key is missing, short or a well-known one: unset KENO_SECRET_KEY to use "
+        f"the one in KENO_HOME, or set it to the output of {NEW_KEY}",
+        "keno.E002": "*" in hosts
+        and "KENO_HOSTS may not hold *: list the names people type, such as keno.lan.",
+        "keno.E003": (debug and not is_local(host))
+        and f"KENO_DEBUG shows secrets to whoever reaches {host}: unset it, or bind to 127.0.0.1.",
+        "keno.E004": (https and not proxies)
+        and "KENO_HTTPS needs a proxy that speaks HTTPS in front: set KENO_PROXIES to 1, "
+        "or every page redirects to itself.",
+        "keno.E005": not (is_local(host) or proxies or plain)
+        and f"Other machines could reach {host} without encryption: bind to 127.0.0.1, or put a "
+        "proxy with HTTPS in front and set KENO_PROXIES to 1, or, if only a network of your "
+        "own reaches it, set KENO_PLAIN_HTTP to true.",
+    }
+    return {name: sentence for name, sentence in checks.items() if sentence}
 
 
 def refuse(host: str) -> None:
@@ -82,7 +74,3 @@ def _here(host: str) -> dict[str, str]:
         proxies=settings.KENO_PROXIES,
         plain=settings.KENO_PLAIN_HTTP,
     )
-
-
-def _is_weak(secret: str) -> bool:
-    return len(secret) < 32 or len(set(secret)) < 5 or secret.startswith("django-insecure-")

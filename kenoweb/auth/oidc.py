@@ -69,7 +69,6 @@ def come_back(request: HttpRequest) -> tuple[str, dict]:
 
 
 def linked_user(subject: str) -> User:
-    """Return the account here that is linked with this one there."""
     rows = OidcAccount.objects.select_related("user", "user__account")
     row = rows.filter(issuer=settings.KENO_OIDC_ISSUER, subject=subject).first()
     if row is None or not row.user.is_active:

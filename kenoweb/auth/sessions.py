@@ -67,12 +67,10 @@ def end_everywhere(user: User) -> None:
 
 
 def account_of(user: User) -> Account:
-    """Return the saved account, or a fresh one with the defaults."""
     return getattr(user, "account", None) or Account(user=user)
 
 
 def confirm(request: HttpRequest) -> None:
-    """Note that the password was given just now."""
     request.session["sudo"] = time.time()
 
 

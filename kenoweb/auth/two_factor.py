@@ -58,7 +58,6 @@ def offered(user: User, token: str) -> str:
 
 
 def address(user: User, secret: str) -> str:
-    """Return the address that an authenticator app opens."""
     return _app(secret).get_provisioning_uri(user.get_username(), "Keno")
 
 

@@ -301,7 +301,6 @@ def model(request, space):
 
 @in_space(role="owner", methods="POST")
 def test_model(request, space):
-    """Ask each model one short question, now."""
     return page(request, space, tests={name: _test(space, name) for name in PURPOSES})
 
 

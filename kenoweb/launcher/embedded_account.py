@@ -82,7 +82,6 @@ class Place:
             return code, output.read()
 
     def as_owner(self) -> dict:
-        """Return what makes a process run as the account that owns the data."""
         if self.uid == os.geteuid():
             return {}
         return {"user": self.uid, "group": pwd.getpwuid(self.uid).pw_gid, "extra_groups": []}

@@ -116,7 +116,6 @@ def running(argv: list[str]) -> Keno | None:
 
 
 def serve(keno: Keno, wires: tuple[BinaryIO, TextIO] | None = None) -> int:
-    """Answer until the other side closes our standard input."""
     lines, out = wires or (sys.stdin.buffer, sys.stdout)
     while line := lines.readline(MAX_LINE):
         if line.strip() and (answer := _answer(keno, line, lines)):

@@ -202,7 +202,6 @@ def listen(host: str, port: int, *, chosen: bool) -> socket.socket:
 
 
 def url(host: str, port: int) -> str:
-    """Return what to type into a browser."""
     if host in {"0.0.0.0", "::"}:
         host = "127.0.0.1"
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"

@@ -38,8 +38,6 @@ def _watch(end: int) -> None:
 
 @dataclass
 class Child:
-    """One process that should always run."""
-
     name: str
     argv: Sequence[str]
     fds: Sequence[int] = ()

@@ -46,7 +46,6 @@ def _database(name: str) -> Iterator[list[str]]:
 
 @cache
 def choices() -> list[tuple]:
-    """Return UTC, then the cities of each region."""
     grouped = groupby(sorted(names() - {"UTC"}), key=lambda name: name.split("/")[0])
     regions = [(region, [(zone, _city(zone)) for zone in zones]) for region, zones in grouped]
     return [("UTC", "UTC"), *regions]
@@ -79,7 +78,6 @@ def _time_zone() -> forms.ChoiceField:
 
 
 def gate_field(**options) -> forms.ChoiceField:
-    """Return the choice of what becomes of what a token writes."""
     help_text = _(
         "Hold is best for agents: what they write is not believed until a person has seen it."
     )
@@ -109,8 +107,6 @@ class CodeForm(forms.Form):
 
 
 class NewPassword(forms.Form):
-    """Two fields that must agree, checked against the rules for passwords."""
-
     new = _password(
         _("Password"),
         autocomplete="new-password",

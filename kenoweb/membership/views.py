@@ -153,7 +153,6 @@ def edit(request, space):
 
 @in_space(role="owner", methods="POST")
 def archive(request, space):
-    """Set the space aside, or bring it back."""
     archived, ip = request.POST.get("archived") == "yes", client_ip(request)
     result = spaces.archive(space, by=person(request.user), archived=archived, ip=ip)
     message = _("Archived the space.") if archived else _("The space is back.")
@@ -163,7 +162,6 @@ def archive(request, space):
 
 @for_account(methods="POST")
 def make_demo(request):
-    """Ask the worker to make a separate space to look around in."""
     if not _may_create(request):
         raise PermissionDenied
     if demo.taken():

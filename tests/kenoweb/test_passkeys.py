@@ -222,6 +222,6 @@ def test_trying_is_throttled_and_what_was_asked_grows_old(client, ana, monkeypat
         use(client, Device())
     use(client, device)
     assert "Too many tries" in client.get(DOOR).content.decode()
-    monkeypatch.setattr(passkeys, "ASKED_SECONDS", -1)
+    monkeypatch.setattr(passkeys, "CHALLENGE_SECONDS", -1)
     add(make_user("bo"))
     assert not Passkey.objects.filter(user__username="bo").exists()

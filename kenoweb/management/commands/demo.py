@@ -24,10 +24,10 @@ class Command(BaseCommand):
 
     def _do(self, remove):
         if remove:
-            gone = demo.remove()
-            self.stdout.write("The demo space is gone." if gone else "There is no demo space.")
+            removed = demo.remove()
+            self.stdout.write("The demo space is gone." if removed else "There is no demo space.")
             return
-        gc.disable()  # over in seconds: no use in looking for garbage
+        gc.disable()  # it takes seconds only; collecting garbage would slow it down
         began = time.perf_counter()
         owners = User.objects.filter(is_active=True).order_by("pk")
         space = demo.make(owners=owners, now=timezone.now(), progress=self._progress)

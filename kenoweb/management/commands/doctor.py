@@ -30,8 +30,8 @@ class Command(BaseCommand):
         self.line("version", health.OK, settings.VERSION)
         for name, sentence in ready().items():
             self.line(name, health.ERROR if sentence else health.OK, sentence)
-        for found in read_replica():
-            self.line(found.name, found.level, found.text)
+        for finding in read_replica():
+            self.line(finding.name, finding.level, finding.text)
         for sentence in health.settings_problems():
             self.line("settings", health.ERROR, sentence)
         self.line("embeddings", *_embeddings())
@@ -41,16 +41,15 @@ class Command(BaseCommand):
         except DatabaseError:
             self.line("spaces", health.ERROR, "The tables cannot be read: run manage.py migrate.")
         if self.errors:
-            raise CommandError(
-                "1 thing needs you." if self.errors == 1 else f"{self.errors} things need you."
-            )
+            things = "1 thing needs" if self.errors == 1 else f"{self.errors} things need"
+            raise CommandError(f"{things} you.")
 
     def _look_at(self, space: Space, *, probe: bool):
         self.stdout.write(f"\n{space.name} ({space.slug})")
         choice = choose("chat", space=space)
         self.line("answers", health.OK, f"{choice.provider}, {choice.model}")
-        for found in health.check(space, now=timezone.now()):
-            self.line(found.name, found.level, found.text)
+        for finding in health.check(space, now=timezone.now()):
+            self.line(finding.name, finding.level, finding.text)
         if probe:
             self.line("probe", *_probe(space))
 
@@ -70,16 +69,12 @@ def _embeddings() -> tuple[str, str]:
 
 
 def _probe(space: Space) -> tuple[str, str]:
+    # The built-in provider reads the briefing instead of prose.
+    briefing = Briefing(QUESTION, now=timezone.now())
+    prompt = {"system": "Answer with one word.", "briefing": briefing}
+    messages = [{"role": "user", "content": QUESTION}]
     try:
-        said = complete(
-            "chat",
-            space=space,
-            system="Answer with one word.",
-            messages=[{"role": "user", "content": QUESTION}],
-            # The built-in provider reads no prose.
-            briefing=Briefing(QUESTION, now=timezone.now()),
-            max_tokens=16,
-        )
+        answer = complete("chat", space=space, messages=messages, max_tokens=16, **prompt)
     except ProviderError as error:
         return health.ERROR, str(error)
-    return health.OK, f"{said.provider} answered in {said.ms} ms"
+    return health.OK, f"{answer.provider} answered in {answer.ms} ms"

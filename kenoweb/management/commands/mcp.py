@@ -29,17 +29,17 @@ class Command(BaseCommand):
     def handle(self, **options):
         with translation.override(_language_of_the_terminal()):
             key = envsecret("KENO_TOKEN")
-            if sentence := _objection(key):
-                self.stderr.write(sentence)
+            if problem := _problem(key):
+                self.stderr.write(problem)
                 sys.exit(2)
         connection.close()
-        # It takes a second to import, which a key that is no good should not cost.
+        # Imported here: it takes a second, which an invalid key should not cost.
         from kenoweb.api import server
 
         server.serve(key, every=options["all"])
 
 
-def _objection(key: str) -> str:
+def _problem(key: str) -> str:
     if not key:
         return calls.missing()
     try:
@@ -49,6 +49,6 @@ def _objection(key: str) -> str:
 
 
 def _language_of_the_terminal() -> str:
-    named = os.environ.get("LC_ALL") or os.environ.get("LC_MESSAGES") or os.environ.get("LANG", "")
-    spoken = named[:2].lower()
-    return spoken if spoken in dict(settings.LANGUAGES) else settings.LANGUAGE_CODE
+    values = (os.environ.get(name) for name in ("LC_ALL", "LC_MESSAGES", "LANG"))
+    language = next(filter(None, values), "")[:2].lower()
+    return language if language in dict(settings.LANGUAGES) else settings.LANGUAGE_CODE

@@ -9,12 +9,12 @@ from psycopg.errors import DeadlockDetected, LockNotAvailable
 
 from kenoweb.launcher import schema
 
-# With these it is to tell, note or tidy, not to make tables.
-OTHERWISE = ("app_label", "plan", "check_unapplied", "fake", "prune")
-# A change of a table that waits for its lock lets everybody else wait behind it: not for longer
-# than this. Then it steps back, and tries again.
+# With these options it does something else than make tables.
+OTHER_TASKS = ("app_label", "plan", "check_unapplied", "fake", "prune")
+# While a change of a table waits for its lock, everything else waits behind it. After this time it
+# gives up and tries again.
 LOCK_TIMEOUT = "3s"
-# Where it crosses with somebody at work it finds out before they do, and is the one to step back.
+# Shorter than that of other sessions, so that of two in a deadlock the migration gives up.
 DEADLOCK_TIMEOUT = "100ms"
 ATTEMPTS = 20
 IN_USE = """
@@ -28,8 +28,8 @@ ORDER BY xact_start LIMIT 1
 
 class Command(Migrate):
     def handle(self, *args, **options):
-        asked = any(options[name] for name in OTHERWISE)
-        if not asked and options["database"] == DEFAULT_DB_ALIAS:
+        is_other_task = any(options[name] for name in OTHER_TASKS)
+        if not is_other_task and options["database"] == DEFAULT_DB_ALIAS:
             schema.load()
         connection = connections[options["database"]]
         self._run(connection, "SET lock_timeout = %s", [LOCK_TIMEOUT])

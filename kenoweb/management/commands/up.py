@@ -18,16 +18,15 @@ from kenoweb.auth import checks
 from kenoweb.data_dir import NotReady
 from kenoweb.environment import envstr
 from kenoweb.launcher import database, startup
-from kenoweb.launcher import startup as listening
 from kenoweb.launcher.supervisor import Child, Supervisor
 
-TICK = 0.25
+WATCH_SECONDS = 0.25
 
 
 class Command(BaseCommand):
     help = __doc__
-    requires_system_checks = []  # safety.refuse() knows the address too
-    is_stopping = False  # no Event: a signal that comes while its lock is held waits for itself
+    requires_system_checks = []  # checks.refuse() knows the address too
+    is_stopping = False  # not an Event: a signal that comes while its lock is held would hang
 
     def add_arguments(self, parser):
         parser.add_argument("--bind", default=envstr("KENO_BIND"), help="address, address:port")
@@ -44,10 +43,10 @@ class Command(BaseCommand):
         for name in ("SIGINT", "SIGTERM", "SIGHUP"):
             signal.signal(getattr(signal, name), self._stop)
         try:
-            host, port, chosen = listening.parse(bind, port=port)
+            host, port, chosen = startup.parse(bind, port=port)
             checks.refuse(host)
-            with self._claim() as claim, listening.listen(host, port, chosen=chosen) as sock:
-                self._run(claim, sock, host=host, wanted=port)
+            with self._claim() as claim, startup.listen(host, port, chosen=chosen) as sock:
+                self._run(claim, sock, host=host, requested_port=port)
         except NotReady as error:
             raise CommandError(str(error)) from error
 
@@ -55,30 +54,33 @@ class Command(BaseCommand):
         self.is_stopping = True
 
     def _claim(self):
-        """The lock that says Keno runs in this home; its file holds where."""
+        """Take the lock that says Keno runs in this home; its file says at which address."""
         claim = startup.lock(settings.KENO_HOME / "up.lock")
         if not claim:
             where = (settings.KENO_HOME / "up.lock").read_text().strip() or "another place"
             raise NotReady(f"Keno already runs at {where}: stop it, or set another KENO_HOME.")
         return claim
 
-    def _run(self, claim, sock, *, host, wanted):
+    def _run(self, claim, sock, *, host, requested_port):
         port = sock.getsockname()[1]
-        address = self._address(host, port)
-        # What the worker says in a chat leads to where the pages are.
+        https = f"https://{settings.ALLOWED_HOSTS[0]}"
+        address = https if settings.KENO_HTTPS else startup.url(host, port)
+        # The worker links to the pages from chats.
         os.environ.setdefault("KENO_URL", address)
         claim.truncate(0)
         print(address, file=claim, flush=True)
         self.say(f"Keno {settings.VERSION}, data in {settings.KENO_HOME}")
-        if port != wanted:
-            self.line("port", f"{wanted} is in use, so {port}")
+        if port != requested_port:
+            self.line("port", f"{requested_port} is in use, so {port}")
         began = time.monotonic()
-        # Children of a run that was killed hold this until they have noticed.
-        with self._quiet_children() as held, database.session():
+        # Children of a run that was killed hold this lock until they have noticed.
+        children_lock = startup.lock(settings.KENO_HOME / "children.lock", wait=20)
+        if not children_lock:
+            raise NotReady("Processes of an earlier run do not end: stop them, then start again.")
+        with children_lock, database.session():
             self.line("database", f"ready in {time.monotonic() - began:.1f} s")
-            self._warn_of_account()
             self._prepare()
-            supervisor = Supervisor(self._children(sock, held))
+            supervisor = Supervisor(self._children(sock, children_lock))
             supervisor.start()
             try:
                 self._greet(supervisor, address, host, port)
@@ -88,20 +90,12 @@ class Command(BaseCommand):
                 supervisor.stop()
         self.say("Stopped.")
 
-    def _quiet_children(self):
-        held = startup.lock(settings.KENO_HOME / "children.lock", wait=20)
-        if not held:
-            raise NotReady("Processes of an earlier run do not end: stop them, then start again.")
-        return held
-
-    def _warn_of_account(self):
+    def _prepare(self):
         if not database.direct():
             from kenoweb.launcher import embedded_account
 
-            if said := embedded_account.warning(embedded_account.place(settings.KENO_HOME)):
-                self.line("note", said)
-
-    def _prepare(self):
+            if warning := embedded_account.warning(embedded_account.place(settings.KENO_HOME)):
+                self.line("note", warning)
         if count := startup.migrate(lambda path: self.line("backup", path)):
             self.line("tables", f"{count} migrations applied")
         if self.second_wall and not database.direct():
@@ -110,19 +104,12 @@ class Command(BaseCommand):
         if not settings.DEBUG and (count := startup.collect_static()):
             self.line("static", f"{count} files collected")
 
-    def _children(self, sock, held) -> list[Child]:
-        fds = (sock.fileno(), held.fileno())
-        web = [
-            "-m",
-            "gunicorn",
-            "-c",
-            "python:kenoweb.launcher.gunicorn",
-            "-b",
-            f"fd://{sock.fileno()}",
-        ]
+    def _children(self, sock, lock) -> list[Child]:
+        fds = (sock.fileno(), lock.fileno())
+        web = f"-m gunicorn -c python:kenoweb.launcher.gunicorn -b fd://{fds[0]} kenoweb.wsgi"
         # The printed address must be one that the pages accept.
-        os.environ["KENO_HOSTS"] = ",".join([*settings.ALLOWED_HOSTS, *listening.names(sock)])
-        children = [Child("web process", [*web, "kenoweb.wsgi"], fds)]
+        os.environ["KENO_HOSTS"] = ",".join([*settings.ALLOWED_HOSTS, *startup.names(sock)])
+        children = [Child("web process", web.split(), fds)]
         if "runbot" in get_commands():
             children.append(Child("worker", ["-m", "kenoweb", "runbot"], fds[1:]))
         return children
@@ -137,14 +124,16 @@ class Command(BaseCommand):
         if len(supervisor.children) > 1:
             self.line("worker", "started")
         if not checks.is_local(host):
-            self.line("note", "other machines can reach this address" + _unless_https())
+            unsafe = ", without encryption: put a proxy with HTTPS in front"
+            warning = "" if settings.KENO_HTTPS else unsafe
+            self.line("note", f"other machines can reach this address{warning}")
         self._offer_sign_in(address)
         self._offer_demo()
         self.say("\nCtrl-C stops everything.")
-        connections.close_all()  # nothing more to ask
+        connections.close_all()  # not needed any more
 
     def _offer_sign_in(self, address):
-        """A link is a key: it goes to a terminal, or to the log of the very first run."""
+        """Print a link, which is a key, to a terminal or to the log of the very first run."""
         from kenoweb.auth import accounts
 
         if not (sys.stdout.isatty() or accounts.is_first_run()):
@@ -164,26 +153,21 @@ class Command(BaseCommand):
             self.say(f"  {command}            {command} --remove deletes it again")
 
     def _watch(self, supervisor):
-        """Until told to stop, keep the children and the embedded database alive."""
+        """Keep the children and the embedded database alive until a signal says stop."""
         while True:
-            time.sleep(TICK)
+            time.sleep(WATCH_SECONDS)
             if self.is_stopping:
                 return
             supervisor.restart_dead(self.say, now=time.monotonic())
             if not database.direct():
-                self._tend_database()
+                self._restart_dead_database()
 
-    def _tend_database(self):
+    def _restart_dead_database(self):
         from kenoweb.launcher import embedded_postgres
 
         if not embedded_postgres.running(settings.KENO_HOME):
             self.say("The database ended; starting it again.")
             embedded_postgres.start(settings.KENO_HOME)
-
-    def _address(self, host, port) -> str:
-        if not settings.KENO_HTTPS:
-            return listening.url(host, port)
-        return f"https://{settings.ALLOWED_HOSTS[0]}"
 
     def line(self, name, text):
         self.say(f"  {name:<9} {text}")
@@ -194,20 +178,16 @@ class Command(BaseCommand):
 
 
 def _program() -> str:
-    """What somebody types before the name of a command: in the folder of Keno, or installed."""
-    python, here = Path(sys.executable), Path(settings.BASE_DIR)
-    if not (here / "manage.py").exists():
+    """Return what to type before the name of a command: in the folder of Keno, or installed."""
+    python, root = Path(sys.executable), Path(settings.BASE_DIR)
+    if not (root / "manage.py").exists():
         return "keno"
-    return f"{python.relative_to(here) if python.is_relative_to(here) else python} manage.py"
-
-
-def _unless_https() -> str:
-    return "" if settings.KENO_HTTPS else ", without encryption: put a proxy with HTTPS in front"
+    return f"{python.relative_to(root) if python.is_relative_to(root) else python} manage.py"
 
 
 def _answers(host, port) -> bool:
-    near = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
-    with closing(http.client.HTTPConnection(near, port, timeout=5)) as connection:
+    local = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    with closing(http.client.HTTPConnection(local, port, timeout=5)) as connection:
         try:
             connection.request("GET", "/healthz", headers={"Host": "localhost"})
             return connection.getresponse().status == 200
