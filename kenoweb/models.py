@@ -12,18 +12,15 @@ class Account(models.Model):
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="account"
     )
-    # Chosen once, worn by every browser the person signs in with; empty means never chosen.
+    # Chosen once, used by every browser the person signs in with; empty means never chosen.
     language = models.CharField(max_length=8, blank=True)
     theme = models.CharField(max_length=8, blank=True)
     # A session that began under another epoch is over: raising it signs out everywhere.
     epoch = models.PositiveIntegerField(default=0)
-    # The second factor: sealed secret (empty: none), last step that was used, digests of codes.
+    # The second factor: sealed secret (empty: none), last step used, digests of recovery codes.
     totp_secret = models.CharField(max_length=255, blank=True)
     totp_step = models.BigIntegerField(default=0)
     recovery = models.JSONField(default=list, blank=True)
-
-    def __str__(self):
-        return str(self.user)
 
 
 class Passkey(models.Model):
@@ -41,9 +38,6 @@ class Passkey(models.Model):
     class Meta:
         ordering = ["created_at", "pk"]
 
-    def __str__(self):
-        return self.name
-
 
 class OidcAccount(models.Model):
     """An account of another site (OpenID Connect) that this person signs in with."""
@@ -58,9 +52,6 @@ class OidcAccount(models.Model):
             models.UniqueConstraint(fields=["issuer", "subject"], name="oidc_subject_once"),
             models.UniqueConstraint(fields=["issuer", "user"], name="oidc_user_once"),
         ]
-
-    def __str__(self):
-        return f"{self.user} at {self.issuer}"
 
 
 class OneTimeLink(models.Model):
@@ -103,9 +94,6 @@ class OneTimeLink(models.Model):
             ),
         ]
 
-    def __str__(self):
-        return f"{self.kind} until {self.expires_at:%Y-%m-%d %H:%M}"
-
 
 class TokenBucket(models.Model):
     """How many tries are left for one account or one address."""
@@ -113,6 +101,3 @@ class TokenBucket(models.Model):
     key = models.CharField(max_length=64, primary_key=True)
     tokens = models.FloatField()
     updated_at = models.DateTimeField()
-
-    def __str__(self):
-        return f"{self.key[:8]}: {self.tokens:.1f}"

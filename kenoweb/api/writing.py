@@ -248,13 +248,8 @@ def import_file(token: ApiToken, params: shapes.File) -> shapes.Imported:
     options = {"asked": params.format} if params.format else {}
     parcel = tasks.upload(token.space, file, by=name_of(token), now=True, **options)
     _note_write(token, "import", parcel=parcel.pk)
-    return shapes.Imported(
-        id=parcel.pk,
-        status=parcel.status,
-        counts=parcel.counts,
-        problem=parcel.problem,
-        url=page("transfer:detail", token.space, pk=parcel.pk),
-    )
+    result = {name: getattr(parcel, name) for name in ("id", "status", "counts", "problem")}
+    return shapes.Imported(**result, url=page("transfer:detail", token.space, pk=parcel.pk))
 
 
 def export_file(token: ApiToken, params: shapes.Nothing) -> tuple[Any, str, str]:
@@ -301,7 +296,9 @@ def refusal(error: ProviderError) -> Refused:
 
 
 def say(token: ApiToken, params: shapes.Message) -> shapes.Reply:
-    if token.gate != Gate.BELIEVE and _is_command(params.content):
+    # The chat would obey a command at once, past any gate.
+    is_command = inbox.is_command(params.content) or intents.to_forget(params.content)
+    if token.gate != Gate.BELIEVE and is_command:
         raise Refused(_("What this token writes is held: it cannot command. Say it in words."), 403)
     chat = conversation(token, params.chat)
     name = f"{token.pk}-{params.id}" if params.id else ""
@@ -321,11 +318,6 @@ def say(token: ApiToken, params: shapes.Message) -> shapes.Reply:
     reply = _wait_for(message, seconds=min(params.wait, settings.HTTP_TIMEOUT))
     status = "accepted" if reply is None else "answered"
     return shapes.Reply(id=message.pk, chat=params.chat, status=status, response=reply or "")
-
-
-def _is_command(text: str) -> bool:
-    """Whether the chat would obey the text at once, past any gate."""
-    return inbox.is_command(text) or bool(intents.to_forget(text))
 
 
 def _origin(token: ApiToken) -> dict[str, str]:

@@ -43,10 +43,20 @@ FROM_REPLICA = {
 HIDDEN_FROM_VIEWERS = {Fact: {"forgotten": True}, Episode: {"status": Episode.Status.DISCARDED}}
 
 
-def public(view: Callable) -> Callable:
-    """Mark a view that anyone may open, signed in or not."""
-    view.keno_role = "public"
-    return login_not_required(view)
+def _without_sign_in(role: str) -> Callable:
+    def mark(view: Callable) -> Callable:
+        view.keno_role = role
+        return login_not_required(view)
+
+    return mark
+
+
+# Anyone may open the view, signed in or not.
+public = _without_sign_in("public")
+# For programs: the view itself asks for a token and answers 401 without one.
+with_token = _without_sign_in("token")
+# For programs that ask for access: the protocol of OAuth itself says who may do what.
+protocol = _without_sign_in("protocol")
 
 
 def signed_in(view: Callable) -> Callable:
@@ -68,18 +78,6 @@ def for_account(*, methods: str = "GET", sudo: bool = False) -> Callable:
 def _guarded(view: Callable, methods: str, *, sudo: bool = False) -> Callable:
     allowed = [*methods.split(), *(["HEAD"] if "GET" in methods else [])]
     return require_http_methods(allowed)(sessions.sudo(view) if sudo else view)
-
-
-def with_token(view: Callable) -> Callable:
-    """Mark a view for programs; it asks for a token itself and answers 401 without one."""
-    view.keno_role = "token"
-    return login_not_required(view)
-
-
-def protocol(view: Callable) -> Callable:
-    """Mark a view of OAuth: the protocol itself says who may do what."""
-    view.keno_role = "protocol"
-    return login_not_required(view)
 
 
 def in_space(*, role: str, methods: str = "GET", sudo: bool = False) -> Callable:

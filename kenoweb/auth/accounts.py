@@ -38,8 +38,9 @@ class Spent(Exception):
 def sign_in_link(base_url: str, *, now: datetime | None = None) -> str:
     """Return the address to print at start: it makes the first owner, or signs the owner in."""
     now = now or timezone.now()
-    if owner := first_owner():
-        path = _make(Kind.SIGN_IN, now, SIGN_IN_VALID, user=owner)
+    owners = Member.objects.filter(role=Member.Role.OWNER, user__is_active=True)
+    if owner := owners.select_related("user").order_by("joined_at", "pk").first():
+        path = _make(Kind.SIGN_IN, now, SIGN_IN_VALID, user=owner.user)
     elif is_first_run():
         path = _make(Kind.SETUP, now, SIGN_IN_VALID)
     else:
@@ -101,19 +102,6 @@ def is_first_run() -> bool:
     return not User.objects.exists()
 
 
-def lock_first_run() -> bool:
-    """Wait for any other first run; return whether there is still no user."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(hashtext('keno.first.owner'))")
-    return is_first_run()
-
-
-def first_owner() -> User | None:
-    owners = Member.objects.filter(role=Member.Role.OWNER, user__is_active=True)
-    member = owners.select_related("user").order_by("joined_at", "pk").first()
-    return member.user if member else None
-
-
 def waiting(space: Space, *, now: datetime | None = None):
     """Return invitations to the space that can still be used."""
     unused = space.invitations.filter(used_at=None, expires_at__gt=now or timezone.now())
@@ -169,32 +157,23 @@ def check(request: HttpRequest, *, name: str, password: str) -> User:
 
 @transaction.atomic
 def create_owner(
-    link: OneTimeLink,
-    *,
-    name: str,
-    password: str,
-    space: str,
-    language: str,
-    timezone: str,
-    ip: str | None,
-    called: str = "",
+    link: OneTimeLink, *, space: str, timezone: str, language: str, ip: str | None, **account: str
 ) -> User:
     """Make the first person and the first space. Of two at once, one becomes the owner."""
-    if not lock_first_run():
+    with connection.cursor() as cursor:
+        # Wait for any other first run.
+        cursor.execute("SELECT pg_advisory_xact_lock(hashtext('keno.first.owner'))")
+    if not is_first_run():
         raise AlreadySetUp
     redeem(link)
-    user = _create(name, password, language=language, called=called)
-    audit.record("account.created", actor=person(name), obj=user, ip=ip, first=True)
+    user = _create(language=language, ip=ip, details={"first": True}, **account)
     spaces.create(space, owner=user, language=language, timezone=timezone, ip=ip)
     return user
 
 
 @transaction.atomic
-def create_member(
-    link: OneTimeLink, *, name: str, password: str, language: str, ip: str | None, called: str = ""
-) -> User:
-    user = _create(name, password, language=language, called=called)
-    audit.record("account.created", actor=person(name), obj=user, ip=ip)
+def create_member(link: OneTimeLink, *, language: str, ip: str | None, **account: str) -> User:
+    user = _create(language=language, ip=ip, details={}, **account)
     accept(link, user=user, ip=ip)
     return user
 
@@ -264,11 +243,14 @@ def prefer(user: User, **choice: str) -> None:
     account.save(update_fields=list(choice))
 
 
-def _create(name: str, password: str, *, language: str, called: str) -> User:
+def _create(
+    *, name: str, password: str, called: str = "", language: str, ip: str | None, details: dict
+) -> User:
     try:
         with transaction.atomic():
             user = User.objects.create_user(name, password=password, first_name=called)
     except IntegrityError as error:
         raise NameTaken from error
     Account.objects.create(user=user, language=language)
+    audit.record("account.created", actor=person(name), obj=user, ip=ip, **details)
     return user

@@ -152,15 +152,11 @@ def _current(request: HttpRequest) -> User | AnonymousUser:
     if not user.is_authenticated:
         return user
     now, session = time.time(), request.session
-    if _is_over(session, epoch=account_of(user).epoch, now=now):
+    is_idle = now - session.get("seen", 0) > IDLE and not session.get("keep")
+    is_too_old = now - session.get("began", 0) > ABSOLUTE
+    if is_idle or is_too_old or session.get("epoch") != account_of(user).epoch:
         session.flush()
         return AnonymousUser()
     if now - session["seen"] > SEEN_EVERY:
         session["seen"] = now
     return user
-
-
-def _is_over(session, *, epoch: int, now: float) -> bool:
-    idle = now - session.get("seen", 0) > IDLE and not session.get("keep")
-    too_old = now - session.get("began", 0) > ABSOLUTE
-    return idle or too_old or session.get("epoch") != epoch

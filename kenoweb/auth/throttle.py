@@ -94,22 +94,22 @@ def spend(name: str, ip: str | None, *, now: datetime | None = None) -> int:
     now = now or timezone.now()
     with connection.cursor() as cursor:
         cursor.execute(FORGET_FULL, {"now": now})
-    by_address = _take(_address_key(ip), PER_ADDRESS, now)
-    by_account = _take(_account_key(name), PER_ACCOUNT, now)
-    return min(by_address, by_account)
+    by_address = _take(_key("address", neighbourhood(ip)), PER_ADDRESS, now)
+    return min(by_address, _take(_account_key(name), PER_ACCOUNT, now))
 
 
 def spend_registration(ip: str | None, *, now: datetime | None = None) -> int:
     """Take one registration of a program for this address; return how many are left."""
-    key = _key("register", neighbourhood(ip))
-    return _take(key, PROGRAMS_PER_ADDRESS, now or timezone.now())
+    now = now or timezone.now()
+    return _take(_key("register", neighbourhood(ip)), PROGRAMS_PER_ADDRESS, now)
 
 
 def refund(name: str, ip: str | None) -> None:
     """Give the tries back after the right password."""
     with connection.cursor() as cursor:
         cursor.execute(REFUND, {"key": _account_key(name), "capacity": PER_ACCOUNT})
-        cursor.execute(REFUND, {"key": _address_key(ip), "capacity": PER_ADDRESS})
+        address_key = _key("address", neighbourhood(ip))
+        cursor.execute(REFUND, {"key": address_key, "capacity": PER_ADDRESS})
 
 
 def _take(key: str, capacity: int, now: datetime) -> int:
@@ -124,10 +124,6 @@ def _take(key: str, capacity: int, now: datetime) -> int:
 def _account_key(name: str) -> str:
     # People type their password into the name field: no name is kept in clear.
     return _key("account", name.casefold())
-
-
-def _address_key(ip: str | None) -> str:
-    return _key("address", neighbourhood(ip))
 
 
 def _key(kind: str, value: str) -> str:

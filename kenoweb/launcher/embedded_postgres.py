@@ -11,6 +11,7 @@ import re
 import shlex
 import shutil
 import time
+import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -34,23 +35,7 @@ from kenoweb.launcher.embedded_account import (
 
 NAME = "keno"
 DISK_FULL = re.compile("No space left on device|quota exceeded")
-SETTINGS = {
-    "listen_addresses": "",
-    "port": 5432,
-    "dynamic_shared_memory_type": "posix",
-    "unix_socket_permissions": "0700",
-    # Parallel HNSW builds crash this build of pgvector on some arm64 processors.
-    "max_parallel_maintenance_workers": 0,
-    "shared_buffers": "256MB",
-    "maintenance_work_mem": "256MB",
-    "jit": "off",
-    "timezone": "UTC",
-    "log_timezone": "UTC",
-    "log_checkpoints": "off",
-    # Memories must not end up in a log: neither the statement nor the row that broke a rule.
-    "log_min_error_statement": "panic",
-    "log_error_verbosity": "terse",
-}
+SETTINGS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text())
 
 
 def create(here: Place) -> None:

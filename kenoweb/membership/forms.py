@@ -47,8 +47,14 @@ def _database(name: str) -> Iterator[list[str]]:
 @cache
 def choices() -> list[tuple]:
     grouped = groupby(sorted(names() - {"UTC"}), key=lambda name: name.split("/")[0])
-    regions = [(region, [(zone, _city(zone)) for zone in zones]) for region, zones in grouped]
-    return [("UTC", "UTC"), *regions]
+    regions = {region: [zone.partition("/")[2] for zone in zones] for region, zones in grouped}
+    return [("UTC", "UTC")] + [
+        (
+            region,
+            [(f"{region}/{city}", city.replace("_", " ").replace("/", ", ")) for city in cities],
+        )
+        for region, cities in regions.items()
+    ]
 
 
 def guess(localtime: Path = Path("/etc/localtime")) -> str:
@@ -56,10 +62,6 @@ def guess(localtime: Path = Path("/etc/localtime")) -> str:
     name = os.path.realpath(localtime).partition("zoneinfo/")[2]
     name = old_names().get(name, name)
     return name if name in names() else "UTC"
-
-
-def _city(name: str) -> str:
-    return name.partition("/")[2].replace("_", " ").replace("/", ", ")
 
 
 def _text(autocomplete: str, **attrs: str) -> forms.TextInput:

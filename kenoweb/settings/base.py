@@ -117,13 +117,11 @@ if _READ := database.replica():
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 PGHISTORY_BASE_MODEL = "memory.models.event.Event"
 
+_VALIDATION = "django.contrib.auth.password_validation"
 AUTH_PASSWORD_VALIDATORS = [
-    {
-        "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
-        "OPTIONS": {"min_length": 12},
-    },
-    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
-    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": f"{_VALIDATION}.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": f"{_VALIDATION}.UserAttributeSimilarityValidator"},
+    {"NAME": f"{_VALIDATION}.CommonPasswordValidator"},
 ]
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
 AUTHENTICATION_BACKENDS = ["kenoweb.auth.sessions.Backend"]
@@ -132,8 +130,11 @@ LOGIN_REDIRECT_URL = "home"
 SESSION_ENGINE = "kenoweb.auth.session_store"
 SESSION_COOKIE_AGE = 14 * 24 * 60 * 60
 
-# Programs that ask to be let in (kenoweb/api/oauth.py): codes with PKCE alone, keys by digest.
-_RFC9700 = "COMPLIANT_BCP_RFC9700_"
+# Programs that ask for access (kenoweb/api/oauth.py): only codes with PKCE, keys by digest.
+_RFC9700 = (
+    "IMPLICIT_GRANT PASSWORD_GRANT PKCE_METHOD ACCESS_TOKEN_TRANSPORT "
+    "AUTHZ_RESPONSE_ISS TOKEN_STORAGE REFRESH_TOKEN PKCE_REQUIRED"
+).split()
 OAUTH2_PROVIDER = {
     "SCOPES": {name: name for name in ("read", "write", "chat", "private")},
     "DEFAULT_SCOPES": ["read"],
@@ -146,18 +147,11 @@ OAUTH2_PROVIDER = {
     "DCR_REGISTRATION_PERMISSION_CLASSES": ("kenoweb.api.oauth.MayRegister",),
     "OAUTH2_RESPONSE_TYPES_SUPPORTED": ["code"],
     "OAUTH2_GRANT_TYPES_SUPPORTED": ["authorization_code", "refresh_token"],
-    "OAUTH2_TOKEN_ENDPOINT_AUTH_METHODS_SUPPORTED": [
-        "none",
-        "client_secret_basic",
-        "client_secret_post",
-    ],
+    "OAUTH2_TOKEN_ENDPOINT_AUTH_METHODS_SUPPORTED": (
+        "none client_secret_basic client_secret_post".split()
+    ),
     "OAUTH2_PROTECTED_RESOURCE_NAME": "Keno",
-} | {
-    f"{_RFC9700}{gate}": True
-    for gate in (
-        *("IMPLICIT_GRANT", "PASSWORD_GRANT", "PKCE_METHOD", "ACCESS_TOKEN_TRANSPORT"),
-        *("AUTHZ_RESPONSE_ISS", "TOKEN_STORAGE", "REFRESH_TOKEN", "PKCE_REQUIRED"),
-    )
+    **{f"COMPLIANT_BCP_RFC9700_{name}": True for name in _RFC9700},
 }
 
 LANGUAGE_CODE = "en"
@@ -207,7 +201,8 @@ _LEVEL = {"warn": "WARNING"}.get(LOG_LEVEL, LOG_LEVEL.upper())
 # A line for every job and every SQL statement helps nobody.
 _QUIET = "INFO" if LOG_LEVEL == "debug" else "WARNING"
 _SILENT = "INFO" if LOG_LEVEL == "debug" else "CRITICAL"
-_OURS_TO_TELL = ("procrastinate.worker", "procrastinate.utils", "psycopg.pool")
+# bot.worker reports failed jobs and a lost database instead of these.
+_SILENT_LOGGERS = ("procrastinate.worker", "procrastinate.utils", "psycopg.pool")
 
 LOGGING = {
     "version": 1,
@@ -221,8 +216,7 @@ LOGGING = {
     "loggers": {
         **{app: {"level": _LEVEL} for app in ("memory", "sleep", "bot", "kenoweb")},
         **{name: {"level": _QUIET} for name in ("procrastinate", "httpx2", "psycopg")},
-        # bot.worker reports failed jobs and a lost database.
-        **{name: {"level": _SILENT} for name in _OURS_TO_TELL},
+        **{name: {"level": _SILENT} for name in _SILENT_LOGGERS},
         # Without handlers of its own everything is printed once, by ours.
         **{name: {"level": _QUIET, "handlers": []} for name in ("django", "django.server")},
     },

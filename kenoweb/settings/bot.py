@@ -9,13 +9,10 @@ from django.core.exceptions import ImproperlyConfigured
 
 from kenoweb.environment import envbool, envchoice, envint, envlist, envnumber, envsecret, envstr
 
-# The seeds' own names are understood too.
+# Other names for the providers.
 _SAME = {"claude-api": "anthropic", "claude": "anthropic", "ollama": "openai", "mock": "offline"}
 _NAMES = ("auto", "anthropic", "openai", "claude-cli", "offline", *_SAME)
-_TOKEN = re.compile(r"\d{5,20}:[A-Za-z0-9_-]{30,64}")
-# What Telegram takes as a secret token.
-_SECRET = re.compile(r"[A-Za-z0-9_-]{16,256}")
-_LEAST = 16
+_MIN_SECRET = 16
 
 
 def _provider(name: str) -> str:
@@ -62,14 +59,6 @@ def _prices(name: str) -> dict[str, list[Decimal]]:
     return prices
 
 
-def _defaults(**variables: tuple[str, int, int, int]) -> dict[str, int]:
-    """Options of a space that a variable sets for every space that says nothing else."""
-    return {
-        option: envint(variable, default, low=low, high=high)
-        for option, (variable, default, low, high) in variables.items()
-    }
-
-
 ANTHROPIC_API_KEY = envsecret("ANTHROPIC_API_KEY")
 ANTHROPIC_BASE_URL = _url("ANTHROPIC_BASE_URL")
 OPENAI_API_KEY = envsecret("OPENAI_API_KEY")
@@ -94,22 +83,22 @@ CIRCUIT_BREAKER_COOLDOWN = envint("CIRCUIT_BREAKER_COOLDOWN", 60000, low=1000, h
 MODEL_PRICES = _prices("MODEL_PRICES")
 METRICS_TOKEN = envsecret("METRICS_TOKEN")
 
-# Where people reach the dashboard: for links in messages. Not told, they are given the path alone.
+# Where people reach the dashboard, for links in messages; without it, links are only paths.
 KENO_URL = _url("KENO_URL")
 
 TIMEZONE = _zone("TIMEZONE")
-OPTION_DEFAULTS = _defaults(
-    history_messages=("SESSION_HISTORY_LIMIT", 20, 1, 120),
-    working_stale_days=("WORKING_MEMORY_STALE_DAYS", 7, 1, 30),
-    retention_days=("MEMORY_RETENTION_DAYS", 30, 1, 365),
-    memory_days=("MEMORY_DAYS", 3, 0, 30),
-) | {
+# What a space has that says nothing else.
+OPTION_DEFAULTS = {
+    "history_messages": envint("SESSION_HISTORY_LIMIT", 20, low=1, high=120),
+    "working_stale_days": envint("WORKING_MEMORY_STALE_DAYS", 7, low=1, high=30),
+    "retention_days": envint("MEMORY_RETENTION_DAYS", 30, low=1, high=365),
+    "memory_days": envint("MEMORY_DAYS", 3, low=0, high=30),
     "use_retrieval": envbool("USE_RETRIEVAL", True),
     "budget_day": envnumber("BUDGET_DAY", 1, low=0, high=100000),
     "budget_month": envnumber("BUDGET_MONTH", 30, low=0, high=1000000),
 }
 
-# So long a reply waits for what its messages teach; what takes longer is learned behind it.
+# How long a reply waits for what its messages teach; what takes longer is learned afterwards.
 READ_SECONDS = 0.3
 LIMIT_PER_MINUTE = envint("LIMIT_PER_MINUTE", 30, low=0, high=10000)
 LIMIT_PER_HOUR = envint("LIMIT_PER_HOUR", 300, low=0, high=100000)
@@ -124,11 +113,12 @@ TELEGRAM_WEBHOOK_SECRET = envsecret("TELEGRAM_WEBHOOK_SECRET")
 TELEGRAM_WEBHOOK_HOST = envstr("TELEGRAM_WEBHOOK_HOST", "127.0.0.1") or "127.0.0.1"
 TELEGRAM_WEBHOOK_PORT = envint("TELEGRAM_WEBHOOK_PORT", 8443, low=1, high=65535)
 if TELEGRAM_BOT_TOKEN:
-    if not _TOKEN.fullmatch(TELEGRAM_BOT_TOKEN):
+    if not re.fullmatch(r"\d{5,20}:[A-Za-z0-9_-]{30,64}", TELEGRAM_BOT_TOKEN):
         raise ImproperlyConfigured(
             "TELEGRAM_BOT_TOKEN does not look like a token. @BotFather gives one: 123456789:ABC…"
         )
-    if TELEGRAM_WEBHOOK_URL and not _SECRET.fullmatch(TELEGRAM_WEBHOOK_SECRET):
+    is_secret = re.fullmatch(r"[A-Za-z0-9_-]{16,256}", TELEGRAM_WEBHOOK_SECRET)
+    if TELEGRAM_WEBHOOK_URL and not is_secret:
         raise ImproperlyConfigured(
             "TELEGRAM_WEBHOOK_URL needs TELEGRAM_WEBHOOK_SECRET, 16 to 256 letters, digits, _ or"
             " -: without it anybody could pretend to be Telegram. openssl rand -hex 24 makes one."
@@ -146,8 +136,8 @@ HTTP_TIMEOUT = envint("HTTP_TIMEOUT", 60000, low=100, high=600000) / 1000
 API_RATE_LIMIT = envint("API_RATE_LIMIT", 60, low=1, high=600)
 HTTP_CALLBACK_PRIVATE = envbool("HTTP_CALLBACK_PRIVATE")
 WEBHOOK_SECRET = envsecret("WEBHOOK_SECRET")
-if HTTP_ENABLED and len(WEBHOOK_SECRET) < _LEAST:
+if HTTP_ENABLED and len(WEBHOOK_SECRET) < _MIN_SECRET:
     raise ImproperlyConfigured(
-        f"HTTP_ENABLED needs WEBHOOK_SECRET, at least {_LEAST} characters:"
+        f"HTTP_ENABLED needs WEBHOOK_SECRET, at least {_MIN_SECRET} characters:"
         " every request must be signed with it. openssl rand -hex 24 makes one."
     )
