@@ -11,6 +11,7 @@ import psycopg
 from psycopg import sql
 
 from kenoweb.launcher import database
+from tests.database_url import url_of
 
 
 @contextmanager
@@ -30,7 +31,7 @@ def fresh_database(name: str, *, template: str = "template1", keep: bool = False
                 _run(server, "CREATE DATABASE {} TEMPLATE {}", new, template)
             try:
                 # The name may stand in the path or behind the ?, with or without a host before it.
-                os.environ["DATABASE_URL"] = database.url_of(database.parse(server) | {"NAME": new})
+                os.environ["DATABASE_URL"] = url_of(database.parse(server) | {"NAME": new})
                 yield os.environ["DATABASE_URL"]
             finally:
                 _restore("DATABASE_URL", before)

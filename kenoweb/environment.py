@@ -39,9 +39,8 @@ def envint(name: str, default: int, *, low: int, high: int) -> int:
     if not value:
         return default
     if not re.fullmatch(r"-?[0-9]{1,18}", value) or not low <= int(value) <= high:
-        raise ImproperlyConfigured(
-            f"{name} must be a whole number from {low} to {high}, not {value!r}."
-        )
+        words = f"a whole number from {low} to {high}"
+        raise ImproperlyConfigured(f"{name} must be {words}, not {value!r}.")
     return int(value)
 
 

@@ -1,4 +1,1 @@
-"""The memory for agents and editors, over the Model Context Protocol: `manage.py mcp`.
-
-Everything here sees what the whole space may see. What was said in one chat never leaves.
-"""
+"""The memory for programs: operations over REST and MCP, mem0's addresses, OpenAI's protocol."""

@@ -3,6 +3,7 @@
 from django.conf import settings
 from django.db.models import Model, Q, QuerySet
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from kenoweb.auth.access import Role, rows_in
 from kenoweb.ui.list_page import Order, part, read_cursor
@@ -12,12 +13,21 @@ from memory.history.changes import events_of
 from memory.models import ApiToken, Chat, Fact, Ruling, Space
 from memory.spaces import api_tokens
 
+NO_KEY = gettext_lazy(
+    "No API token was given: make one on the page “API tokens” of the dashboard and send it as "
+    "“Authorization: Bearer …”, or in the environment variable KENO_TOKEN of the command."
+)
+INVALID_KEY = gettext_lazy(
+    "The API token is not valid: it is mistyped, revoked or run out, or its person left. "
+    "Make a new one on the page “API tokens” of the dashboard."
+)
+
 
 class Refused(Exception):
     """Why a call cannot be answered, as a sentence that says what to do, with its HTTP status."""
 
     def __init__(self, sentence: str, status: int = 400, *, after: int = 0):
-        super().__init__(sentence)
+        super().__init__(str(sentence))
         self.status, self.after = status, after
 
 
@@ -32,7 +42,7 @@ def admit(key: str, *, scope: str, role: str = Role.VIEWER) -> ApiToken:
     """Return the token, looked up anew: it may have been revoked since the last call."""
     token = api_tokens.find(key, scope=scope) if key else None
     if token is None and not rights(key):
-        raise Refused(no_good() if key else missing(), 401)
+        raise Refused(INVALID_KEY if key else NO_KEY, 401)
     if token is None:
         sentence = _(
             "The API token may not do this: it lacks the right “%(scope)s”, or its person lost "
@@ -45,20 +55,6 @@ def admit(key: str, *, scope: str, role: str = Role.VIEWER) -> ApiToken:
     closed = Chat.objects.filter(space=token.space, is_private=True).exclude(owner=token.member)
     token.space.hidden_chats = list(closed.values_list("pk", flat=True))
     return token
-
-
-def missing() -> str:
-    return _(
-        "No API token was given: make one on the page “API tokens” of the dashboard and send it as "
-        "“Authorization: Bearer …”, or in the environment variable KENO_TOKEN of the command."
-    )
-
-
-def no_good() -> str:
-    return _(
-        "The API token is not valid: it is mistyped, revoked or run out, or its person left. "
-        "Make a new one on the page “API tokens” of the dashboard."
-    )
 
 
 def name_of(token: ApiToken) -> str:

@@ -94,17 +94,15 @@ class Broadcaster:
             # The streams end; whoever listens asks again, and the thread is made anew.
             self._pass_on("", "")
             with self.lock:
-                self._forget_thread()
+                self.thread = None
+                self.ready.clear()
 
     def _has_streams(self) -> bool:
         with self.lock:
             if not self.streams:
-                self._forget_thread()
+                self.thread = None
+                self.ready.clear()
             return bool(self.streams)
-
-    def _forget_thread(self) -> None:
-        self.thread = None
-        self.ready.clear()
 
     def _pass_on(self, space: str, event: str) -> None:
         with self.lock:

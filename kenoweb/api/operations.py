@@ -156,8 +156,8 @@ def _rows(name: str, single: str = "", *, takes=shapes.Part, more=None, **option
         return [listing]
     row = gives.model_fields["items"].annotation.__args__[0]
     get, private = reading.getter(name, more), options.get("private", False)
-    one = {"takes": shapes.Which, "gives": row, "private": private}
-    return [listing, _read(single, "GET", f"/{name}/{{id}}", get, **one)]
+    types = {"takes": shapes.Which, "gives": row, "private": private}
+    return [listing, _read(single, "GET", f"/{name}/{{id}}", get, **types)]
 
 
 _ALL = [

@@ -154,11 +154,6 @@ def _message(row: models.Message) -> shapes.Said:
     return _shape(shapes.Said, "", row, chat=row.chat_id, url=url)
 
 
-def _night(row: Night) -> shapes.Night:
-    counts = {"changes": row.changed, "proposals": row.proposed, "cost": float(row.cost)}
-    return _shape(shapes.Night, "nights:detail", row, date=row.local_date, **counts)
-
-
 def _ruling(row: models.Ruling) -> shapes.Ruling:
     url = page("rulings:index", row.space)
     return _shape(shapes.Ruling, "", row, since=row.created_at, url=url)
@@ -275,6 +270,9 @@ _pattern = _shown_as(shapes.Pattern, "patterns:detail", times_used="use_count")
 _person = _shown_as(shapes.Person, "people:detail")
 _note = _shown_as(shapes.Note, "working:detail", chat="chat.key")
 _chat = _shown_as(shapes.Chat, "chats:detail", name="key")
+_night = _shown_as(
+    *(shapes.Night, "nights:detail"), date="local_date", changes="changed", proposals="proposed"
+)
 _receipt = _shown_as(shapes.Receipt, "recall:receipt")
 KINDS = {
     "facts": Kind("fact", _facts, fact_shape, CHANGED, shapes.Facts),

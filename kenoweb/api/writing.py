@@ -354,17 +354,17 @@ def learn_from(
     if token.gate == Gate.READ_ONLY:
         return []
     person = {"author": author or speaker(token), "author_id": f"token-{token.pk}"} | _origin(token)
-    heard = []
+    user_messages = []
     for role, text in messages:
         if role == "user":
             message = chats.receive(chat, text=text, role=Message.Role.USER, **person).message
-            heard.append(message.pk)
+            user_messages.append(message.pk)
         else:
             message = chats.receive(chat, text=text, role=Message.Role.ASSISTANT).message
         Message.objects.filter(pk=message.pk).update(handled_at=timezone.now())
     ingest.ingest_waiting(token.space, chat=chat)
     lines: list[dict] = []
-    for message in Message.objects.filter(pk__in=heard).select_related("chat"):
+    for message in Message.objects.filter(pk__in=user_messages).select_related("chat"):
         for place, line in offers.of_message(message):
             offer_proposals.propose_offer(message, place, line, now=timezone.now())
         lines += message.journal

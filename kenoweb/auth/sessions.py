@@ -6,6 +6,7 @@ from functools import wraps
 from urllib.parse import urlsplit, urlunsplit
 
 from asgiref.sync import sync_to_async
+from django.conf import settings
 from django.contrib import auth
 from django.contrib.auth.backends import ModelBackend
 from django.contrib.auth.middleware import AuthenticationMiddleware, LoginRequiredMiddleware
@@ -135,8 +136,9 @@ class SignInRequired(LoginRequiredMiddleware):
     def process_view(self, request, view_func, view_args, view_kwargs):
         if not getattr(view_func, "login_required", True):
             return None
-        free = request.resolver_match.namespace == "account" or request.path in NEEDS_NO_FACTOR
-        if not free and request.user.is_authenticated and two_factor.is_missing(request.user):
+        is_free = request.resolver_match.namespace == "account" or request.path in NEEDS_NO_FACTOR
+        is_asked = settings.KENO_TWO_FACTOR and not is_free and request.user.is_authenticated
+        if is_asked and not two_factor.is_on(request.user):
             return go(request, reverse("account:two_factor"))
         return super().process_view(request, view_func, view_args, view_kwargs)
 

@@ -7,7 +7,6 @@ from datetime import datetime
 
 from cryptography.hazmat.primitives.hashes import SHA1
 from cryptography.hazmat.primitives.twofactor.totp import TOTP
-from django.conf import settings
 from django.contrib.auth.models import User
 from django.core import signing
 from django.db import transaction
@@ -35,11 +34,6 @@ def has_app(user: User) -> bool:
 def is_on(user: User) -> bool:
     """Whether the person has an app or a passkey, so that the password is not enough."""
     return has_app(user) or user.passkeys.exists()
-
-
-def is_missing(user: User) -> bool:
-    """Whether a second factor is required that the person does not have yet."""
-    return settings.KENO_TWO_FACTOR and not is_on(user)
 
 
 def offer(user: User) -> str:

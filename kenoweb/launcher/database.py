@@ -3,7 +3,7 @@
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 import psycopg
 from django.core.exceptions import ImproperlyConfigured
@@ -92,14 +92,6 @@ def parse(url: str) -> dict:
         **{name.upper(): options.pop(name, "") for name in ("user", "password", "host", "port")},
         "OPTIONS": options,
     }
-
-
-def url_of(values: dict) -> str:
-    """Return the address for Django's settings, for other programs; undoes `parse`."""
-    names = ("USER", "PASSWORD", "HOST", "PORT")
-    options = {name.lower(): values[name] for name in names if values.get(name)}
-    options |= {"dbname": values.get("NAME") or "", **values.get("OPTIONS", {})}
-    return f"postgresql:///?{urlencode(options, quote_via=quote)}"
 
 
 def session() -> AbstractContextManager:

@@ -21,17 +21,8 @@ import psutil
 import psycopg
 from psycopg import sql
 
-from kenoweb.launcher.embedded_account import (
-    MAJOR,
-    SOCKET,
-    EmbeddedError,
-    Place,
-    closed_folder,
-    open_file,
-    place,
-    prepare,
-    write,
-)
+from kenoweb.launcher import embedded_account
+from kenoweb.launcher.embedded_account import EmbeddedError, Place, closed_folder, open_file, place
 
 NAME = "keno"
 DISK_FULL = re.compile("No space left on device|quota exceeded")
@@ -84,7 +75,7 @@ def configure(here: Place, options: Mapping) -> None:
         escaped = str(value).replace("\\", "\\\\").replace("'", "''")
         lines.append(f"{name} = '{escaped}'\n")
     try:
-        write(here.base / "postgres.conf", "".join(lines))
+        embedded_account.write(here.base / "postgres.conf", "".join(lines))
     except OSError as error:
         raise EmbeddedError(explain(here, str(error))) from error
 
@@ -102,9 +93,10 @@ def check_version(here: Place) -> None:
         raise EmbeddedError(
             f"{here.data} belongs to another account: start Keno as that account, or set KENO_HOME."
         ) from None
-    if version != str(MAJOR):
+    major = str(embedded_account.MAJOR)
+    if version != major:
         raise EmbeddedError(
-            f"{here.data} was written by PostgreSQL {version} and this Keno brings {MAJOR}: "
+            f"{here.data} was written by PostgreSQL {version} and this Keno brings {major}: "
             "make a backup with the Keno that wrote it, then restore it into a new KENO_HOME."
         )
 
@@ -157,7 +149,7 @@ class session:
         self.here, self.options = place(home), options
 
     def __enter__(self) -> str:
-        prepare(self.here)
+        embedded_account.prepare(self.here)
         self.users = open_file(self.here.base / "users.lock", self.here.uid)
         try:
             with _gate(self.here):
@@ -180,7 +172,7 @@ class session:
 def start(home: Path, *, options: Mapping = {}) -> str:
     """Start the server, or find it running; it stays until `stop`."""
     here = place(home)
-    prepare(here)
+    embedded_account.prepare(here)
     with _gate(here):
         _start(here, options)
     return _url(here, NAME)
@@ -250,7 +242,10 @@ def _noted_pid(note: Path) -> int | None:
 def _remove_stale_notes(here: Place) -> None:
     # Postgres itself clears the note of a dead process, but believes one that names a live process
     # or a zombie. Our server does not run, so any process that a note names is another.
-    for note in (here.data / "postmaster.pid", here.socket_folder / f"{SOCKET}.lock"):
+    for note in (
+        here.data / "postmaster.pid",
+        here.socket_folder / f"{embedded_account.SOCKET}.lock",
+    ):
         pid = _noted_pid(note)
         if pid and psutil.pid_exists(pid):
             note.unlink()

@@ -106,9 +106,8 @@ def migrate(say: Callable[[str], None] = lambda text: None) -> int:
 
 
 def _refuse_newer(loader: "MigrationLoader") -> None:
-    known = set(loader.disk_migrations).union(
-        *(m.replaces for m in loader.disk_migrations.values())
-    )
+    replaced = {key for migration in loader.disk_migrations.values() for key in migration.replaces}
+    known = {*loader.disk_migrations, *replaced}
     ours = {"memory", "sleep", "bot", "kenoweb"}
     newer = sorted(key for key in loader.applied_migrations if key[0] in ours and key not in known)
     if newer:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from django.db import connection, connections
 
-from kenoweb.launcher import database
+from tests.database_url import url_of
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -28,7 +28,7 @@ def test_r01_r03_kill_9_loses_doubles_and_disorders_nothing(tmp_path):
         env=os.environ
         | {
             "DJANGO_SETTINGS_MODULE": "kenoweb.settings",
-            "DATABASE_URL": database.url_of(values | {"NAME": "postgres"}),
+            "DATABASE_URL": url_of(values | {"NAME": "postgres"}),
         },
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,

@@ -11,8 +11,8 @@ from django.db import connection
 
 from bot.channels import Outgoing
 from bot.channels.console import ConsoleChannel
-from kenoweb.launcher import database
 from memory.models import Fact, Heartbeat, OutboxItem
+from tests.database_url import url_of
 from tests.factories import make_space
 from tests.kenoweb.running import until
 
@@ -29,7 +29,7 @@ def chat(*lines):
         capture_output=True,
         text=True,
         timeout=120,
-        env=ENVIRONMENT | {"DATABASE_URL": database.url_of(connection.settings_dict)},
+        env=ENVIRONMENT | {"DATABASE_URL": url_of(connection.settings_dict)},
     )
     return made.stdout + made.stderr
 
@@ -49,7 +49,7 @@ def test_mission_C_beside_a_running_keno_the_answer_comes_here_and_at_once():
     """The other worker has no terminal: what it thinks of must not wait for its next try."""
     make_space("home")
     connection.close()
-    env = ENVIRONMENT | {"DATABASE_URL": database.url_of(connection.settings_dict)}
+    env = ENVIRONMENT | {"DATABASE_URL": url_of(connection.settings_dict)}
     other = subprocess.Popen([sys.executable, "manage.py", "runbot"], cwd=ROOT, env=env)
     try:
         assert until(lambda: Heartbeat.objects.exists())

@@ -14,10 +14,10 @@ from django.db import OperationalError, connection
 from procrastinate.contrib.django import app
 
 from bot import turn
-from kenoweb.launcher import database
 from memory.chats import inbox
 from memory.models import DeadLetter, Heartbeat, Message
 from tests.bot.test_worker import wait_for
+from tests.database_url import url_of
 from tests.factories import make_chat, make_space
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -101,7 +101,7 @@ def runbot(gate, tmp_path):
             env=os.environ
             | {
                 "DJANGO_SETTINGS_MODULE": "kenoweb.settings",
-                "DATABASE_URL": database.url_of(connection.settings_dict | through),
+                "DATABASE_URL": url_of(connection.settings_dict | through),
                 "LOG_LEVEL": "warning",
                 "PROVIDER": "offline",
             },

@@ -16,10 +16,10 @@ from procrastinate.contrib.django.models import ProcrastinateJob
 
 from bot import worker
 from bot.management.commands.runbot import limit_statements
-from kenoweb.launcher import database
 from memory import jobs
 from memory.chats import inbox
 from memory.models import Heartbeat, Message, OutboxItem
+from tests.database_url import url_of
 from tests.factories import make_chat, make_space
 from tests.llm import servers
 
@@ -45,7 +45,7 @@ def runbot(server):
             env=os.environ
             | {
                 "DJANGO_SETTINGS_MODULE": "kenoweb.settings",
-                "DATABASE_URL": database.url_of(connection.settings_dict),
+                "DATABASE_URL": url_of(connection.settings_dict),
                 "PROVIDER": "openai",
                 "MODEL": "test-model",
                 "OPENAI_BASE_URL": f"{server.url}/v1",

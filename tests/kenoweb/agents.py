@@ -15,7 +15,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
-from kenoweb.launcher import database
+from tests.database_url import url_of
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 URL = "https://keno.example.org"
@@ -45,7 +45,7 @@ class Agent:
 def environment(**given: str) -> dict[str, str]:
     kept = ("KENO_HOME", "KENO_POSTGRES_DIR", "KENO_SECRET_KEY")
     return {name: os.environ[name] for name in kept} | {
-        "DATABASE_URL": database.url_of(connection.settings_dict),
+        "DATABASE_URL": url_of(connection.settings_dict),
         "KENO_URL": URL,
         "API_RATE_LIMIT": "600",
         **given,

@@ -18,13 +18,14 @@ from memory.facts import service as facts
 from memory.history import audit
 from memory.models import AuditEntry, Fact
 from memory.retrieval.recall import recall
+from tests.database_url import url_of
 from tests.factories import make_space
 from tests.kenoweb.servers import QUICK, ROOT, Homes, Pooler, reachable_wheel
 
 
 def elsewhere(url: str, **changes: str) -> str:
     """The same server, another database or person."""
-    return database.url_of(database.parse(url) | changes)
+    return url_of(database.parse(url) | changes)
 
 
 def found(url: str) -> dict:
@@ -78,7 +79,7 @@ def found(url: str) -> dict:
 )
 def test_every_shape_of_address_is_understood_and_can_be_written_again(url, meaning):
     assert found(url) == meaning
-    assert database.parse(database.url_of(database.parse(url))) == database.parse(url)
+    assert database.parse(url_of(database.parse(url))) == database.parse(url)
 
 
 def test_a_timeout_of_ones_own_wins():
@@ -210,7 +211,7 @@ class TestBehindATransactionPooler:
 
     @pytest.fixture
     def pooler(self):
-        pooler = Pooler(database.url_of(connection.settings_dict))
+        pooler = Pooler(url_of(connection.settings_dict))
         yield pooler
         pooler.close()
 
@@ -218,7 +219,7 @@ class TestBehindATransactionPooler:
         through = {"HOST": "127.0.0.1", "PORT": pooler.port}
         settings = {
             "DJANGO_SETTINGS_MODULE": "kenoweb.settings",
-            "DATABASE_URL": database.url_of(connection.settings_dict | through),
+            "DATABASE_URL": url_of(connection.settings_dict | through),
         }
         return subprocess.run(
             [sys.executable, *argv],
@@ -238,7 +239,7 @@ class TestBehindATransactionPooler:
     def test_with_a_direct_address_beside_it_pages_recall_and_listen(self, pooler):
         space = make_space()
         facts.remember(space, text="Ada lives in Oslo.", by="test")
-        direct = database.url_of(connection.settings_dict)
+        direct = url_of(connection.settings_dict)
         said = self.started(pooler, "-c", PAGES, DATABASE_DIRECT_URL=direct)
         assert said.stdout, said.stderr
         told = json.loads(said.stdout.splitlines()[-1])

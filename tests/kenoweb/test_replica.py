@@ -14,6 +14,7 @@ from memory.facts import service as facts
 from memory.models import Fact, Member
 from memory.operations import replica
 from memory.operations.metrics import prometheus_text
+from tests.database_url import url_of
 from tests.factories import make_client, make_member
 from tests.kenoweb.running import until
 from tests.kenoweb.servers import QUICK, Homes
@@ -24,8 +25,8 @@ class Replica:
 
     def __init__(self, homes: Homes):
         self.home, values = homes.new("replica"), connection.settings_dict
-        url = follow(database.url_of(values), self.home, name="keno_test", options=QUICK)
-        self.url = database.url_of(database.parse(url) | {"NAME": values["NAME"]})
+        url = follow(url_of(values), self.home, name="keno_test", options=QUICK)
+        self.url = url_of(database.parse(url) | {"NAME": values["NAME"]})
 
     def told(self, statement: str) -> str:
         with psycopg.connect(self.url, autocommit=True) as told:

@@ -41,9 +41,9 @@ class Command(BaseCommand):
 
 def _problem(key: str) -> str:
     if not key:
-        return calls.missing()
+        return str(calls.NO_KEY)
     try:
-        return "" if calls.rights(key) else calls.no_good()
+        return "" if calls.rights(key) else str(calls.INVALID_KEY)
     except DatabaseError as error:
         raise CommandError("The tables cannot be read: run manage.py migrate.") from error
 
