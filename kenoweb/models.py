@@ -64,7 +64,7 @@ class OneTimeLink(models.Model):
 
     kind = models.CharField(max_length=7, choices=Kind.choices)
     digest = models.CharField(max_length=64, unique=True)
-    # Whom a sign-in link signs in.
+    # The person that a sign-in link signs in.
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, null=True, blank=True, related_name="+"
     )

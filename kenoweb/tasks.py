@@ -17,7 +17,7 @@ def make_demo(user_id: int) -> None:
 
 @app.task(name="kenoweb.delete_account", retry=AFTER_OUTAGE)
 def delete_account(user_id: int) -> None:
-    """Erase what somebody said in each of their spaces, then their account."""
+    """Erase what the person said in each of their spaces, then the account."""
     user = User.objects.filter(pk=user_id, is_active=False).first()
     if user is None:
         return

@@ -91,7 +91,7 @@ class Broadcaster:
                     for note in connection.notifies(timeout=1):
                         self._pass_on(*note.payload.split())
         except psycopg.Error:
-            # The streams end; whoever listens asks again, and the thread is made anew.
+            # The streams end; browsers and programs connect again, and start a new thread.
             self._pass_on("", "")
             with self.lock:
                 self.thread = None

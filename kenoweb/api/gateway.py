@@ -1,7 +1,7 @@
 """A language model with memory: the addresses of OpenAI, the model as it is configured.
 
 Any chat client that asks for a base URL talks to the model as before. What is remembered goes in
-before its newest message, what it says is learned as the gate of its token allows, and the answer
+the system message, what it says is learned as the gate of its token allows, and the answer
 carries the number of its receipt.
 """
 

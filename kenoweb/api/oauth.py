@@ -1,4 +1,4 @@
-"""Programs that ask a person to be let in: OAuth 2.1 with PKCE, by django-oauth-toolkit.
+"""Programs that ask a person for access: OAuth 2.1 with PKCE, by django-oauth-toolkit.
 
 The toolkit speaks the protocol (discovery, registration, codes, keys). Ours is the page on which a
 person chooses the space, the rights and the gate; what they choose is a row of the page Tokens.
@@ -35,7 +35,7 @@ TICKED_SCOPES = ("read", "write")
 
 
 class MayRegister:
-    """Anybody may register a program, not too often: it does nothing until a person lets it in."""
+    """Anyone may register a program, not too often: it can do nothing until a person allows it."""
 
     def has_permission(self, request: HttpRequest) -> bool:
         try:
@@ -46,7 +46,7 @@ class MayRegister:
 
 
 class Register(views.DynamicClientRegistrationView):
-    """Registration of programs that come back to https, to this computer or to an app of it."""
+    """Register programs that redirect to https, to this computer or to an app on it."""
 
     def post(self, request: HttpRequest, *args, **kwargs) -> HttpResponse:
         if wrong := _registration_problem(request.body):
@@ -100,7 +100,7 @@ class ConsentForm(AllowForm):
 
 
 class Consent(views.AuthorizationView):
-    """The page on which a person lets a program in, or not."""
+    """The page on which a person gives a program access, or does not."""
 
     template_name = "oauth/consent.html"
     form_class = ConsentForm

@@ -44,14 +44,9 @@ SHOWN_FIELDS = {"text", "subject", "status", "kind", "category", "confidence", "
 
 
 def me(token: ApiToken, params: shapes.Nothing) -> shapes.Token:
-    return shapes.Token(
-        name=token.name,
-        person=token.user.username,
-        space=token.space.slug,
-        scopes=token.scopes,
-        gate=token.gate,
-        version=settings.VERSION,
-    )
+    values = {name: getattr(token, name) for name in ("name", "scopes", "gate")}
+    person, space = token.user.username, token.space.slug
+    return shapes.Token(person=person, space=space, version=settings.VERSION, **values)
 
 
 def recall(token: ApiToken, params: shapes.Question) -> shapes.Recollection:
@@ -419,13 +414,14 @@ def _shared(token: ApiToken, keys: Iterable[tuple[str, int]]) -> set[tuple[str, 
 
 def quarantine(token: ApiToken, params: shapes.Part) -> shapes.Quarantine:
     """List what is held back, and why, without its words: they may be an attack."""
+    url = page("quarantine:index", token.space)
     held = [
         shapes.Held(
             id=row.pk,
             kind=kind,
             reasons=screening.describe_reasons(row.flags),
             since=row.updated_at,
-            url=page("quarantine:index", token.space),
+            url=url,
         )
         for kind, rows in screening.pending(token.space).items()
         for row in (rows if is_private(token) else rows.filter(chat=None))[: params.limit]

@@ -42,7 +42,7 @@ def _server(request: HttpRequest) -> Fido2Server:
 
 def ask_to_add(request: HttpRequest, user: User) -> dict:
     """Return what the browser needs to make a passkey; only the next answer counts."""
-    # The device keeps this beside the key: it names nobody.
+    # The device stores this beside the key, so it must not name the person.
     handle = salted_hmac("keno.passkey", str(user.pk), algorithm="sha256").digest()
     name = user.username
     options, state = _server(request).register_begin(

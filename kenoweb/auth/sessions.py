@@ -46,7 +46,7 @@ class Backend(ModelBackend):
 def begin(request: HttpRequest, user: User, *, keep: bool = False, sudo: bool = False) -> None:
     """Sign in under a new session key; `keep` lifts the idle limit, not the absolute one."""
     auth.login(request, user, backend="kenoweb.auth.sessions.Backend")
-    # Nobody else sweeps what browsers left behind.
+    # No other code deletes expired sessions.
     Session.objects.filter(expire_date__lt=timezone.now()).delete()
     request.session["keep"] = keep
     if sudo:

@@ -1,4 +1,4 @@
-"""How often somebody may try a password: token buckets in the database, by client address."""
+"""Limits on tries of a password: token buckets in the database, by account and address."""
 
 import ipaddress
 import secrets

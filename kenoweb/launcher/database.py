@@ -18,19 +18,7 @@ OLDEST_POSTGRES = 15
 # The role of web and worker in the embedded database. It owns no tables, so that nothing that
 # reaches their connection can switch a trigger off, change a table or rewrite the audit.
 APP_ROLE = "keno_app"
-GRANTS = """
-GRANT USAGE ON SCHEMA public TO keno_app;
-GRANT SELECT, INSERT, UPDATE, DELETE{maintain} ON ALL TABLES IN SCHEMA public TO keno_app;
-GRANT USAGE, SELECT, UPDATE ON ALL SEQUENCES IN SCHEMA public TO keno_app;
-REVOKE INSERT, UPDATE, DELETE ON django_migrations FROM keno_app;
-REVOKE UPDATE, DELETE ON memory_auditentry, memory_auditseal FROM keno_app;
-GRANT UPDATE (details) ON memory_auditentry TO keno_app;
-GRANT UPDATE (salt) ON memory_auditseal TO keno_app;
-ALTER DEFAULT PRIVILEGES IN SCHEMA public
-    GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO keno_app;
-ALTER DEFAULT PRIVILEGES IN SCHEMA public
-    GRANT USAGE, SELECT, UPDATE ON SEQUENCES TO keno_app;
-"""
+GRANTS = Path(__file__).with_name("grants.sql").read_text()
 
 
 def address(name: str = "DATABASE_URL") -> str:

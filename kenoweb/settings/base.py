@@ -53,10 +53,9 @@ SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if KENO_PROXIES el
 SECURE_REDIRECT_EXEMPT = ["^healthz$", "^readyz$"]
 SILENCED_SYSTEM_CHECKS = [
     *("security.W005", "security.W021"),
-    # A program on one's own machine is called back at http://127.0.0.1 (RFC 8252).
+    # A program on the same machine is called back at http://127.0.0.1 (RFC 8252).
     "oauth2_provider.W008",
 ]
-X_FRAME_OPTIONS = "DENY"
 
 INSTALLED_APPS = [
     "django.contrib.auth",
@@ -158,7 +157,6 @@ LANGUAGE_CODE = "en"
 LANGUAGES = [("en", _("English")), ("es", _("Spanish"))]
 LOCALE_PATHS = [BASE_DIR / "locale"]
 FORMAT_MODULE_PATH = ["kenoweb.ui.formats"]
-USE_TZ = True
 TIME_ZONE = "UTC"
 
 STATIC_URL = "static/"
@@ -176,7 +174,7 @@ STORAGES = {
 # Files come in on one page only, for owners, and no larger than this.
 KENO_UPLOAD_MB = envint("KENO_UPLOAD_MB", 200, low=1, high=2000)
 FILE_UPLOAD_HANDLERS = ["kenoweb.transfer.views.Capped"]
-# `up` starts the others: it runs no job and answers nobody, so it loads neither jobs nor nights.
+# `up` only starts the other processes, so it loads neither jobs nor nights.
 ONLY_STARTS_OTHERS = sys.argv[1:2] == ["up"]
 PROCRASTINATE_AUTODISCOVER_MODULE_NAME = None if ONLY_STARTS_OTHERS else "tasks"
 PROCRASTINATE_IMPORT_PATHS = [] if ONLY_STARTS_OTHERS else ["memory.transfer.tasks"]
