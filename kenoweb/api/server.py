@@ -26,7 +26,7 @@ from kenoweb.api.calls import Refused, rights
 from kenoweb.api.operations import DATA_WARNING, OPERATIONS, Operation, perform
 from kenoweb.launcher import mcp_pipe
 
-TEXTS = tomllib.loads(Path(__file__).with_name("agent_texts.toml").read_text())
+TEXTS = tomllib.loads(Path(__file__).with_name("agent_texts.toml").read_text(encoding="utf-8"))
 INSTRUCTIONS = f"{TEXTS['instructions']}{DATA_WARNING}\n"
 PROMPTS = TEXTS["prompts"]
 log = logging.getLogger(__name__)

@@ -26,7 +26,7 @@ from kenoweb.launcher.embedded_account import EmbeddedError, Place, closed_folde
 
 NAME = "keno"
 DISK_FULL = re.compile("No space left on device|quota exceeded")
-SETTINGS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text())
+SETTINGS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 
 
 def create(here: Place) -> None:
@@ -242,10 +242,8 @@ def _noted_pid(note: Path) -> int | None:
 def _remove_stale_notes(here: Place) -> None:
     # Postgres itself clears the note of a dead process, but believes one that names a live process
     # or a zombie. Our server does not run, so any process that a note names is another.
-    for note in (
-        here.data / "postmaster.pid",
-        here.socket_folder / f"{embedded_account.SOCKET}.lock",
-    ):
+    lock = here.socket_folder / f"{embedded_account.SOCKET}.lock"
+    for note in (here.data / "postmaster.pid", lock):
         pid = _noted_pid(note)
         if pid and psutil.pid_exists(pid):
             note.unlink()
