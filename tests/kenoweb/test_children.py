@@ -84,7 +84,7 @@ def test_a_child_that_does_not_listen_is_killed(start, monkeypatch, tmp_path):
 @pytest.mark.parametrize("line", range(1, 12))
 def test_ctrl_c_ends_it_whichever_line_is_running(monkeypatch, line):
     """Python runs the handler between any two lines, those of its own library too."""
-    monkeypatch.setattr(up, "TICK", 0)
+    monkeypatch.setattr(up, "WATCH_SECONDS", 0)
     monkeypatch.setattr(up.database, "direct", lambda: True)
     command, house, lines = up.Command(), Supervisor([]), []
 
