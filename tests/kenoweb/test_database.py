@@ -140,7 +140,7 @@ def test_a_database_that_does_not_exist_gets_the_same_sentence(postgres):
 
 
 def test_a_postgres_that_is_too_old_gets_a_sentence(postgres, monkeypatch):
-    monkeypatch.setattr(database, "OLDEST", 99)
+    monkeypatch.setattr(database, "OLDEST_POSTGRES", 99)
     with pytest.raises(NotReady, match=r"is version \d+ and Keno needs 99 or newer: upgrade it"):
         database.check(postgres)
 
