@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
+from memory.text import capitals
 from memory.text.normalise import LISTS, detect_language
 
 _BEFORE_HOUR = "at by from until till after before around to of"
@@ -73,7 +74,10 @@ def _placed(
 
 @lru_cache(maxsize=512)
 def read(text: str) -> Reading:
-    """Return the text with its shorthand written out; in no known language that of both."""
+    """Return the text with its shorthand written out and capitals for names typed in small letters.
+
+    In no known language the shorthand is that of both.
+    """
     language = detect_language(text)
     parts: list[str] = []
     changes: list[tuple[int, int, int, int]] = []
@@ -85,7 +89,7 @@ def read(text: str) -> Reading:
         changes.append((start, start + len(word), *match.span()))
         parts += [between, word]
         at, length = match.end(), start + len(word)
-    return Reading("".join([*parts, text[at:]]), text, tuple(changes))
+    return Reading(capitals.restored("".join([*parts, text[at:]])), text, tuple(changes))
 
 
 def written_out(text: str) -> str:
