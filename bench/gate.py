@@ -26,7 +26,7 @@ DEEP = 24
 CURVES = {
     "fact": ["bias", "about", "lead", "ahead", "answers"],
     "talk": ["bias", "semantic", "answers", "lead"],
-    "recall": ["bias", "answers", "semantic"],
+    "recall": ["bias", "answers", "ahead"],
 }
 # Features of a memory or of the best memories, and whether it is what was asked for.
 Seen = tuple[dict[str, float], bool]
@@ -75,7 +75,7 @@ def report(talk: questions.Conversation, number: int, seen: dict[str, list[Seen]
         seen["fact" if talk.kind == "fact" else "talk"] += zip(weighed, right, strict=True)
         read = [i.features for i in ranked if i.features.get("answers")]
         if read:
-            best = {name: max(one[name] for one in read) for name in ("answers", "semantic")}
+            best = max(read, key=lambda features: features["answers"])
             seen["recall"].append(({"bias": 1.0, **best}, bool(question.evidence)))
     row = {
         "name": talk.name,

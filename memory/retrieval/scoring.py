@@ -47,17 +47,16 @@ def score(
 
 
 def confidence(profile: Profile, chosen: list[Scored]) -> float:
-    """Return how likely the answer is among these.
+    """Return how likely the answer is among these: by what the judge thinks of the best of them.
 
-    By what the judge thinks of the best of them, or by the likeliest of them where that is more:
-    it thinks little of short statements.
+    How far it is ahead of the others counts against it: where the judge likes nothing else, the
+    memories are about something else. Without a judge, the likeliest of them says it.
     """
-    likeliest = max((item.confidence for item in chosen), default=0.0)
-    read = [item.features for item in chosen if item.features.get("answers")]
-    if not read:
-        return likeliest
-    best = {name: max(values[name] for values in read) for name in ("answers", "semantic")}
-    return max(likeliest, round(gate.probability(best, _curves(profile)["recall"]), 4))
+    judged = [item.features for item in chosen if item.features.get("answers")]
+    if not judged:
+        return max((item.confidence for item in chosen), default=0.0)
+    best = max(judged, key=lambda features: features["answers"])
+    return round(gate.probability(best, _curves(profile)["recall"]), 4)
 
 
 def _curves(profile: Profile) -> dict[str, dict[str, float]]:

@@ -234,7 +234,7 @@ def _topic_stem(word: str) -> str:
     folded = text.fold(word)
     if folded in _VAGUE or _NUMBER.match(word) or any(word in stop for stop in STOP_WORDS.values()):
         return ""
-    return next(iter(text.stems(word)), "")
+    return min(text.stems(word), default="")
 
 
 def _name_stems(names: Collection[str]) -> frozenset[str]:
