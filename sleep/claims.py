@@ -4,9 +4,12 @@ What the ingest job took from a message is a fact already and is not heard again
 of what nobody has read yet, and of entries that somebody wrote down on purpose.
 """
 
+import re
+import tomllib
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from memory.extraction import hearing, propose
@@ -16,20 +19,22 @@ from memory.models import ChatLink, Episode, Fact, Message, Space
 from memory.text.normalise import detect_language, fold, one_line, said_key, stem, words
 from sleep import budgeted_model
 from sleep.budgeted_model import HEURISTICS
-from sleep.error_patterns import Solution, error_line, is_error, sentences, solution
+from sleep.error_patterns import error_line, is_error, sentences, solution, when
 from sleep.models import Claim
 
 SpeakerOf = Callable[[str, str], str]
 MIN_SENTENCE_LENGTH = 11
-# What a claim takes over of what was heard.
-STATED = ("text", "quote", "subject", "kind", "category", "language", "mode")
+# A heading of Markdown; with a dash it is a line with its time.
+_HEADING = re.compile(r"\s*#(?!.*(?:—|–| - |--))")
+# What a claim takes over from what was heard.
+CLAIM_FIELDS = ("text", "quote", "subject", "kind", "category", "language", "mode")
 # An episode somebody wrote down on purpose: its lines are claims as they stand.
 CURATED_SOURCES = {"tag", "import", "person", "command"}
 
 
 @dataclass(frozen=True)
 class SourceLine:
-    """One line of an episode with who said it and when."""
+    """One line of an episode."""
 
     text: str
     author: str
@@ -38,7 +43,7 @@ class SourceLine:
     flagged: bool = False
 
 
-class Told(NamedTuple):
+class EpisodeText(NamedTuple):
     """The lines of an episode, each with what is heard in it, and how many the guards kept out."""
 
     lines: list[tuple[SourceLine, list[hearing.Heard]]]
@@ -58,12 +63,12 @@ class Habit:
 
 
 def speaker_keys(space: Space) -> SpeakerOf:
-    """Return a function of channel and author id that tells who somebody is in every chat.
+    """Return a function from channel and author id to a key of the person, the same in every chat.
 
-    A linked member, else an account of a channel; never a name. Empty when nobody can tell.
+    The key is a linked member, else an account of a channel; empty when there is neither.
     """
     links = ChatLink.objects.filter(space=space, linked_at__isnull=False)
-    members = {(one.channel, one.author_id): f"member:{one.member_id}" for one in links}
+    members = {(link.channel, link.author_id): f"member:{link.member_id}" for link in links}
 
     def speaker_of(channel: str, author_id: str) -> str:
         return members.get((channel, author_id), f"{channel}:{author_id}" if author_id else "")
@@ -89,7 +94,7 @@ def is_curated(episode: Episode) -> bool:
 def lines_of(
     episode: Episode, messages: Iterable[Message], speaker_of: SpeakerOf
 ) -> list[SourceLine]:
-    """The messages of people that nobody has read yet; without any messages the body.
+    """Return people's messages that nobody has read yet; without messages, the lines of the body.
 
     What Keno said itself is not evidence.
     """
@@ -110,14 +115,14 @@ def lines_of(
     return [
         SourceLine(line, author, episode.started_at)
         for line in episode.body.splitlines()
-        if line.strip() and not _is_heading(line)
+        if line.strip() and not _HEADING.match(line)
     ]
 
 
 def read(
     episodes: Iterable[tuple[Episode, list[Message]]], *, speaker_of: SpeakerOf
-) -> dict[int, Told]:
-    """What the lines of each episode tell: all are heard together, side by side on the cores."""
+) -> dict[int, EpisodeText]:
+    """Return what the lines of each episode say; all are heard together, in parallel."""
     clean, kept_out = {}, {}
     for episode, messages in episodes:
         lines = lines_of(episode, messages, speaker_of)
@@ -125,35 +130,36 @@ def read(
         kept_out[episode] = len(lines) - len(clean[episode])
     talks = {episode: _pairs(lines) for episode, lines in clean.items() if not is_curated(episode)}
     heard = iter(hearing.hear_messages([pair for pairs in talks.values() for pair in pairs]))
-    told = {}
-    for episode, lines in clean.items():
-        things = [next(heard) if episode in talks else [] for _line in lines]
-        told[episode.pk] = Told(list(zip(lines, things, strict=True)), kept_out[episode])
-    return told
+    return {
+        episode.pk: EpisodeText(
+            [(line, next(heard) if episode in talks else []) for line in lines], kept_out[episode]
+        )
+        for episode, lines in clean.items()
+    }
 
 
 def claims_of(
-    episode: Episode, told: Told, *, complete: Callable[[str], str] | None = None
+    episode: Episode, text: EpisodeText, *, complete: Callable[[str], str] | None = None
 ) -> tuple[list[Claim], int]:
-    """The episode's claims, unsaved, one per saying, and how many lines the guards kept out."""
-    found: dict[str, Claim] = {}
-    kept_out = told.kept_out
-    for line, heard in told.lines:
+    """Return the episode's claims, unsaved, and how many lines the guards kept out."""
+    claims: dict[str, Claim] = {}
+    kept_out = text.kept_out
+    for line, statements in text.lines:
         # What failed last night does not last: trouble has its own phase.
-        if not is_curated(episode) and (not heard or is_error(line.text)):
+        if not is_curated(episode) and (not statements or is_error(line.text)):
             continue
         # Most lines claim nothing, so the guards look at the few that do; a model must not see
         # what they would keep out.
         if guards.inspect(line.text).flags:
             kept_out += 1
             continue
-        for claim in _claims(episode, line, heard, complete):
-            found.setdefault(claim.key, claim)
-    return list(found.values()), kept_out
+        for claim in _claims(episode, line, statements, complete):
+            claims.setdefault(claim.key, claim)
+    return list(claims.values()), kept_out
 
 
 def _pairs(lines: list[SourceLine]) -> list[tuple[str, str]]:
-    """Each line with what somebody else said before it."""
+    """Pair each line with what somebody else said before it."""
     return [
         (line.text, before.text if before and before.author != line.author else "")
         for line, before in zip(lines, [None, *lines], strict=False)
@@ -161,38 +167,28 @@ def _pairs(lines: list[SourceLine]) -> list[tuple[str, str]]:
 
 
 def _claims(
-    episode: Episode, line: SourceLine, heard: list, complete: Callable[[str], str] | None
+    episode: Episode, line: SourceLine, statements: list, complete: Callable[[str], str] | None
 ) -> list[Claim]:
     if is_curated(episode):
-        return [_verbatim(episode, text, line) for text in sentences_of(line.text)]
+        texts = [text for text in sentences(line.text) if len(text) >= MIN_SENTENCE_LENGTH]
+        return [_verbatim(episode, text, line) for text in texts]
     language = detect_language(line.text) or episode.language
     return [
-        _claim(episode, line, **{name: getattr(one, name) for name in STATED})
-        for one in propose.propose(
-            line.text, author=line.author, language=language, items=heard, complete=complete
+        _claim(episode, line, **{name: getattr(candidate, name) for name in CLAIM_FIELDS})
+        for candidate in propose.propose(
+            line.text, author=line.author, language=language, items=statements, complete=complete
         )
     ]
 
 
-def sentences_of(text: str) -> list[str]:
-    """The lines of a curated entry, without stamps and headings; short ones say nothing."""
-    return [line for line in sentences(text) if len(line) >= MIN_SENTENCE_LENGTH]
-
-
 def _verbatim(episode: Episode, text: str, line: SourceLine) -> Claim:
-    known = propose.propose(text, author=line.author, language=detect_language(text))
-    about = known[0] if len(known) == 1 else None
-    return _claim(
-        episode,
-        line,
-        text=one_line(text),
-        quote=text,
-        subject=about.subject if about else "",
-        kind=about.kind if about else "fact",
-        category=about.category if about else "other",
-        language=detect_language(text),
-        curated=True,
-    )
+    language = detect_language(text)
+    candidates = propose.propose(text, author=line.author, language=language)
+    fields: dict[str, Any] = {}
+    if len(candidates) == 1:
+        fields = {name: getattr(candidates[0], name) for name in ("subject", "kind", "category")}
+    fields |= {"text": one_line(text), "quote": text, "language": language}
+    return _claim(episode, line, curated=True, **fields)
 
 
 def _claim(episode: Episode, line: SourceLine, *, text: str, **fields: Any) -> Claim:
@@ -210,35 +206,31 @@ def _claim(episode: Episode, line: SourceLine, *, text: str, **fields: Any) -> C
 
 
 def solution_claim(episode: Episode, problem: str, remedy: str, *, at: datetime) -> Claim:
-    """A solved problem as a claim, so that a later night sees that it helped again."""
-    told = {"quote": problem, "kind": Claim.SOLUTION, "language": episode.language}
+    """Return a solved problem as a claim, so that a later night sees that it helped again."""
+    fields = {"quote": problem, "kind": Claim.SOLUTION, "language": episode.language}
     line = SourceLine(remedy, "", episode.started_at)
-    return _claim(episode, line, text=remedy, settled_at=at, **told)
+    return _claim(episode, line, text=remedy, settled_at=at, **fields)
 
 
 def habit_of(
     episode: Episode, messages: Iterable[Message], *, complete: Callable[[str], str] | None = None
 ) -> Habit | None:
-    """The problem and its answer, told anywhere in the episode by people."""
+    """Return the problem and its answer that people tell anywhere in the episode."""
     text = unsuspected(episode, messages)
     # A model is asked only about what went wrong: asking about small talk costs and finds nothing.
-    if complete and is_error(text):
-        told = budgeted_model.ask_habit(text, ask=complete)
-        if told:
-            problem = error_line(text)
-            quotes = tuple(dict.fromkeys([problem, told.quote]))
-            title = Solution(problem, told.response).title
-            return Habit(
-                title, told.trigger, told.response, told.confidence, quotes, complete.model
-            )
-    found = solution(text)
-    if not found:
-        return None
-    return Habit(found.title, found.trigger, found.remedy, 0.6, (found.problem, found.answer))
+    if complete and is_error(text) and (habit := budgeted_model.ask_habit(text, ask=complete)):
+        problem = error_line(text)
+        quotes = tuple(dict.fromkeys([problem, habit.quote]))
+        named = (when(problem), habit.trigger, habit.response, habit.confidence)
+        return Habit(*named, quotes, complete.model)
+    if solved := solution(text):
+        quotes = (solved.problem, solved.answer)
+        return Habit(solved.title, solved.trigger, solved.remedy, 0.6, quotes)
+    return None
 
 
 def unsuspected(episode: Episode, messages: Iterable[Message]) -> str:
-    """What people said in the episode and raised no suspicion; without messages its body.
+    """Return what people said in the episode without raising suspicion; without messages its body.
 
     Each message was judged by itself when it came in, so what is left needs no second look.
     """
@@ -249,48 +241,7 @@ def unsuspected(episode: Episode, messages: Iterable[Message]) -> str:
     return "" if screen_transcript(episode.body).reasons else episode.body
 
 
-def _is_heading(line: str) -> bool:
-    bare = line.lstrip()
-    return bare.startswith("#") and not any(dash in bare for dash in ("—", "–", " - ", "--"))
-
-
-# Whole folded words or phrases; a phrase is looked up as such. English and Spanish side by side.
-CUES: dict[str, tuple[float, tuple[str, ...]]] = {
-    "error": (
-        0.4,
-        ("error", "errors", "fail", "fails", "failed", "failing", "failure", "crash", "crashed",
-         "exception", "bug", "broken", "fallo", "falla", "fallaba", "fallan", "roto", "rota",
-         "no funciona", "no jala", "excepcion", "se cayo"),
-    ),
-    "success": (
-        0.3,
-        ("success", "solved", "fixed", "works now", "it worked", "resolved", "solution", "exito",
-         "resuelto", "solucion", "solucionado", "arreglado", "ya funciona", "funciono", "quedo"),
-    ),
-    "correction": (
-        0.5,
-        ("actually", "correction", "i was wrong", "not anymore", "no longer", "rather than",
-         "instead", "en realidad", "correccion", "me equivoque", "ya no", "mas bien", "perdon"),
-    ),
-    "novelty": (
-        0.3,
-        ("new", "first time", "for the first time", "discovered", "nuevo", "nueva",
-         "primera vez", "descubri", "descubrimos"),
-    ),
-    "about someone": (
-        0.6,
-        ("favorite", "favourite", "prefer", "prefers", "likes", "loves", "hates", "language",
-         "lives in", "live in", "moved to", "works at", "work at", "timezone", "name is",
-         "birthday", "allergic", "favorito", "favorita", "prefiere", "prefiero", "le gusta",
-         "me gusta", "vive en", "vivo en", "se mudo", "me mude", "trabaja en", "trabajo en",
-         "se llama", "me llamo", "cumpleanos", "alergico", "alergica", "zona horaria"),
-    ),
-    "decision": (
-        0.4,
-        ("decided", "agreed", "learned", "remember", "important", "decidio", "decidimos",
-         "acordamos", "aprendi", "aprendimos", "recuerda", "importante"),
-    ),
-}  # fmt: skip
+CUES = tomllib.loads(Path(__file__).with_name("salience_cues.toml").read_text("utf-8"))
 GOAL, PRAISE, COMPLAINT = 0.3, 0.3, 0.5
 
 
@@ -308,36 +259,30 @@ def weigh(
     tags: Collection[str] = (),
     goals: Iterable[str] = (),
 ) -> Salience:
-    """Score 0..1. What someone curated with a tag always passes, at 1."""
+    """Score an episode from 0 to 1; what someone curated always scores 1."""
     flat = f" {' '.join(words(fold(text)))} "
-    found = [
-        (name, weight)
-        for name, (weight, cues) in CUES.items()
-        if any(f" {cue} " in flat for cue in cues)
-    ]
-    for tag in sorted({fold(tag) for tag in tags}):
-        if tag in {"error", "success"} and tag not in dict(found):
-            found.append((tag, CUES[tag][0]))
+    weights = {
+        name: cue["weight"]
+        for name, cue in CUES.items()
+        if any(f" {phrase} " in flat for phrase in cue["cues"])
+    }
+    for tag in sorted({"error", "success"} & {fold(tag) for tag in tags}):
+        weights.setdefault(tag, CUES[tag]["weight"])
     if feedback:
-        found.append((f"{feedback} feedback", PRAISE if feedback == "positive" else COMPLAINT))
+        weights[f"{feedback} feedback"] = PRAISE if feedback == "positive" else COMPLAINT
     if near_goal(text, goals):
-        found.append(("current goal", GOAL))
-    reasons = tuple(name for name, _ in found)
+        weights["current goal"] = GOAL
     if curated:
-        return Salience(1.0, ("curated", *reasons))
-    return Salience(round(min(1.0, sum((weight for _, weight in found), 0.0)), 2), reasons)
+        return Salience(1.0, ("curated", *weights))
+    return Salience(round(min(1.0, sum(weights.values(), 0.0)), 2), tuple(weights))
 
 
 def near_goal(text: str, goals: Iterable[str]) -> bool:
     """Whether the text shares two content words, or all of them, with something under way."""
-    said = _stems(text)
+    stems = _stems(text)
     for goal in goals:
-        wanted = {
-            word
-            for word in _stems(goal)
-            if len(word) > 2 and word not in {"the", "que", "los", "las"}
-        }
-        if wanted and len(wanted & said) >= min(2, len(wanted)):
+        content = {stem for stem in _stems(goal) if len(stem) > 2} - {"the", "que", "los", "las"}
+        if content and len(content & stems) >= min(2, len(content)):
             return True
     return False
 

@@ -1,12 +1,13 @@
-"""Technical trouble that people tell of: what failed, what helped, what it teaches. Pure, English
-and Spanish.
+"""Find technical trouble in what people say: what failed, what helped, what it teaches.
 
 A broken umbrella or a failed exam is not technical: a sentence must name both a failure and
 something of a computer, and what failed must not be a person.
 """
 
 import re
+import tomllib
 from dataclasses import dataclass
+from pathlib import Path
 
 from django.utils import translation
 from django.utils.translation import gettext as _
@@ -14,31 +15,15 @@ from django.utils.translation import gettext_noop as N_
 
 from memory.text.normalise import STOP_WORDS, detect_language, fold, short, words
 
-ERROR_WORDS = frozenset(
-    "error errors fail fails failed failing failure exception crash crashed crashes crashing "
-    "traceback timeout bug fallo falla fallaba fallan fallaron fallando errores excepcion trono "
-    "crasheo crashea".split()
-)
+_DATA = tomllib.loads(Path(__file__).with_name("error_words.toml").read_text("utf-8"))
+ERROR_WORDS = frozenset(_DATA["error"].split())
+TECHNICAL_WORDS = frozenset(_DATA["technical"].split())
+CATEGORIES = {name: frozenset(cues.split()) for name, cues in _DATA["categories"].items()}
 _FAILING = re.compile(
     r"\b(?:times? out|timed out|(?:does not|doesn't|did not|didn't|stopped) work(?:ing)?|"
     r"no funciona|no jala|se (?:cayo|cae|cuelga|colgo)|dejo de funcionar|"
     r"(?:gives?|gave|returns?|returned|answers?|answered|with|da|daba|dio|devuelve|responde|con)"
     r" (?:an? |un )?[45]\d\d)\b"
-)
-TECHNICAL_WORDS = frozenset(
-    "server servers webhook webhooks deploy deploys deployment build builds pipeline tests backup "
-    "backups snapshot restore import export script page site website app application database disk "
-    "query config configuration token api certificate certbot port docker container network wifi "
-    "router dns login file files log logs request response endpoint job worker queue cache memory "
-    "cpu kernel driver update upgrade install installation package dependency library module code "
-    "repo repository branch commit git github python node npm bun rust postgres mysql redis nginx "
-    "caddy ssh ssl tls http https url json csv xml encoding report parser model provider staging "
-    "production bot keno builder input output variable env "
-    "servidor servidores despliegue compilacion respaldo restauracion importacion exportacion "
-    "pagina sitio web aplicacion base consulta disco configuracion certificado puerto contenedor "
-    "red correo archivo fichero registro peticion solicitud cola memoria controlador actualizacion "
-    "instalacion paquete dependencia biblioteca modulo codigo repositorio rama reporte informe "
-    "modelo proveedor sistema programa".split()
 )
 # 401, ValueError, REPORT_TO, app.py, n8n
 _CODE = re.compile(
@@ -70,25 +55,8 @@ _WORKS_TAIL = re.compile(
     r"\s*(?:works?|worked|funciona|funcion[oó])(?: \w+){0,2}\s*[.!]*$",
     re.IGNORECASE,
 )
-# First match wins, as in the documents; whole words, both languages.
-CATEGORIES: tuple[tuple[str, frozenset[str]], ...] = tuple(
-    (name, frozenset(cues.split()))
-    for name, cues in (
-        (
-            "external",
-            "network timeout econnrefused econnreset dns unreachable 429 502 503 504 red conexion "
-            "timed overloaded",
-        ),
-        (
-            "configuration",
-            "config configuration missing undefined misconfigured env unset configuracion falta "
-            "faltaba faltaban indefinido",
-        ),
-        ("user", "invalid unexpected typo misspelled invalido invalida inesperado"),
-        ("internal", "keno bot assistant asistente internal interno reply builder prompt"),
-    )
-)
 TECHNICAL = "technical"
+_NOT_SAID = N_("What solved it was not said.")
 # What Keno did wrong itself, and how things are set up: the rest is others' trouble.
 TEACHING = ("internal", "configuration")
 DEFAULT_RULES = {
@@ -99,21 +67,6 @@ _ERROR_LEAD = re.compile(r"^(?:error|fallo)\s*:\s*", re.IGNORECASE)
 _STAMP = re.compile(r"^\s*(?:#{1,6}\s*)?(?:\d{1,2}:\d{2}\s*(?:—|–|--|-)\s*)?(?:[-*]\s+)?")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _STOPS = {fold(word) for some in STOP_WORDS.values() for word in some} | {"too", "again", "after"}
-# What happened, told as what happens: only these, so that no verb is bent wrongly.
-_PRESENT = {
-    "en": {
-        "failed": "fails", "crashed": "crashes", "gave": "gives", "returned": "returns",
-        "answered": "answers", "was": "is", "were": "are", "broke": "breaks", "stopped": "stops",
-        "threw": "throws", "expired": "expires", "did": "does", "called": "calls", "had": "has",
-        "could": "can", "timed": "times",
-    },
-    "es": {
-        "falló": "falla", "fallo": "falla", "fallaba": "falla", "fallaron": "fallan", "dio": "da",
-        "daba": "da", "era": "es", "estaba": "está", "estaban": "están", "faltaba": "falta",
-        "faltaban": "faltan", "cayó": "cae", "tronó": "truena", "dejó": "deja", "llamó": "llama",
-        "marcó": "marca", "crasheó": "crashea", "podía": "puede",
-    },
-}  # fmt: skip
 _EMPTY_WORDS = re.compile(
     r",? (?:with an error|con un error)(?=[ .:,]|$)|(?:,? (?:again|too|otra vez|de nuevo|también))",
     re.IGNORECASE,
@@ -141,9 +94,8 @@ class Solution:
         """What to do, without saying that it helped."""
         bare = _WORKS_TAIL.sub("", _SOLVED_LEAD.sub("", self.answer)).strip(" .,:;")
         bare = bare if len(words(bare)) > 1 else self.answer.strip()
-        # "n8n" is not a word to write large.
-        is_name = bool(re.match(r"[a-z]+\d", bare))
-        return bare if is_name else bare[:1].upper() + bare[1:]
+        # A name like "n8n" is not capitalised.
+        return bare if re.match(r"[a-z]+\d", bare) else bare[:1].upper() + bare[1:]
 
     @property
     def title(self) -> str:
@@ -152,11 +104,11 @@ class Solution:
 
 @dataclass(frozen=True)
 class Lesson:
-    """What one error teaches: what went wrong, what solved it, what to do; as its talk told it."""
+    """What one error teaches: what went wrong, what solved it, what to do, in people's words."""
 
     category: str
     error: str
-    # What solved it, in somebody's words, and as a thing to do; both empty when nobody said.
+    # What solved it, as it was said and as an instruction; both are empty when nobody said.
     answer: str
     remedy: str
     rule: str
@@ -169,43 +121,38 @@ class Lesson:
     def text(self) -> str:
         """What is remembered: "When the import fails with error 7, try this first: …"."""
         with translation.override(self._language):
-            said = {"when": self.title, "answer": _bare_end(_lower_first(self.remedy))}
+            values = {
+                "when": self.title,
+                "answer": _inside_sentence(self.remedy),
+                "rule": _inside_sentence(self.rule),
+            }
             if self.remedy and not self.rule:
-                return _("%(when)s, try this first: %(answer)s.") % said
-            rule = {"when": self.title, "rule": _bare_end(_lower_first(self.rule))}
-            told = _("%(when)s, %(rule)s.") % rule
-            if not self.remedy:
-                return f"{told} {_('What solved it was not said.')}"
-            return f"{told} {_('What helped: %(answer)s.') % said}"
+                return _("%(when)s, try this first: %(answer)s.") % values
+            helped = _("What helped: %(answer)s.") if self.remedy else _(_NOT_SAID)
+            return f"{_('%(when)s, %(rule)s.') % values} {helped % values}"
 
     @property
     def lines(self) -> str:
-        """The same for who decides about it, a line each."""
+        """The same for the person who decides about it, one line each."""
         with translation.override(self._language):
-            solved = (
-                _("It was solved like this: “%(answer)s”.") % {"answer": _bare_end(self.answer)}
-                if self.answer
-                else _("What solved it was not said.")
-            )
-            happened = _("What happened: “%(error)s”.") % {"error": _bare_end(self.error)}
-            return "\n".join(line for line in (happened, solved, self.rule) if line)
+            values = {"answer": self.answer.rstrip(". "), "error": self.error.rstrip(". ")}
+            solved = _("It was solved like this: “%(answer)s”.") if self.answer else _(_NOT_SAID)
+            lines = (_("What happened: “%(error)s”.") % values, solved % values, self.rule)
+            return "\n".join(line for line in lines if line)
 
     @property
     def _language(self) -> str:
         return detect_language(self.error) or "en"
 
 
-def _bare_end(sentence: str) -> str:
-    return sentence.rstrip(". ")
-
-
-def _lower_first(sentence: str) -> str:
-    """Inside a sentence; a name that is written in capitals stays."""
-    return sentence if sentence[1:2].isupper() else sentence[:1].lower() + sentence[1:]
+def _inside_sentence(sentence: str) -> str:
+    """Return it as it reads inside another sentence; a name in capitals stays."""
+    bare = sentence.rstrip(". ")
+    return bare if bare[1:2].isupper() else bare[:1].lower() + bare[1:]
 
 
 def gist(problem: str) -> list[str]:
-    """The words that tell this problem from others, each once."""
+    """Return the words that distinguish this problem from others, each once."""
     kept = [word for word in words(problem) if len(word) > 2]
     return list(dict.fromkeys(w for w in kept if fold(w) not in _STOPS | ERROR_WORDS))
 
@@ -217,34 +164,26 @@ def is_error(text: str) -> bool:
 
 def is_trouble(sentence: str) -> bool:
     flat = fold(sentence)
-    spoken = set(words(flat))
-    if not (ERROR_WORDS & spoken or _FAILING.search(flat)) or _A_PERSON_FAILED.search(flat):
+    said = set(words(flat))
+    if not (ERROR_WORDS & said or _FAILING.search(flat)) or _A_PERSON_FAILED.search(flat):
         return False
-    return bool(TECHNICAL_WORDS & spoken or _CODE.search(sentence))
+    return bool(TECHNICAL_WORDS & said or _CODE.search(sentence))
 
 
 def classify(text: str) -> str:
-    """Whose trouble it is: external, configuration, user, internal (Keno's own) or technical."""
-    spoken = set(words(fold(text)))
-    return next((name for name, cues in CATEGORIES if cues & spoken), TECHNICAL)
-
-
-def recoverable(text: str) -> bool:
-    """Whether trying again may help; unless it says it is fatal, it may."""
-    flat = fold(text)
-    if any(word in flat for word in ("timeout", "temporary", "retry", "temporal")):
-        return True
-    return not any(word in flat for word in ("fatal", "cannot recover", "irrecuperable"))
+    """Return whose trouble it is: one of CATEGORIES, else technical."""
+    said = set(words(fold(text)))
+    return next((name for name, cues in CATEGORIES.items() if cues & said), TECHNICAL)
 
 
 def error_line(text: str) -> str:
-    """The first sentence that tells of the trouble, a question only when nothing else does."""
-    told = [line for line in sentences(text) if is_trouble(line)]
-    return next((line for line in told if not line.endswith("?")), told[0] if told else "")
+    """Return the first sentence that tells of trouble, a question only when nothing else does."""
+    lines = [line for line in sentences(text) if is_trouble(line)]
+    return min(lines, key=lambda line: line.endswith("?"), default="")
 
 
 def solution(text: str) -> Solution | None:
-    """The problem and what solved it later, when the text tells both."""
+    """Return the problem and what solved it later, when the text tells both."""
     problem, lines = error_line(text), sentences(text)
     if not problem or problem.endswith("?"):
         return None
@@ -252,17 +191,15 @@ def solution(text: str) -> Solution | None:
     for line in lines[lines.index(problem) :]:
         flat = fold(line)
         if line != problem and _SOLVED.search(flat) and not line.endswith("?"):
-            if _NOT_SOLVED.search(flat):
-                return None
-            found = Solution(short(problem, 160), short(line, 200))
-            return found if found.trigger else None
+            result = Solution(short(problem, 160), short(line, 200))
+            return None if _NOT_SOLVED.search(flat) or not result.trigger else result
     return None
 
 
 def lesson(text: str, *, category: str = "", rule: str = "") -> Lesson | None:
-    """What to learn from trouble of our own; nothing from the network's or a person's.
+    """Return what to learn from trouble of our own; nothing from the network's or a person's.
 
-    A category or a rule that somebody knows better goes before what the words say.
+    A given category or rule is preferred to what the words say.
     """
     line = error_line(text)
     category = category or classify(line)
@@ -282,22 +219,25 @@ def lesson(text: str, *, category: str = "", rule: str = "") -> Lesson | None:
 
 
 def when(problem: str) -> str:
-    """The trouble as a person would name it: "When the search page crashes on an empty query"."""
+    """Name the trouble as a person would: "When the search page crashes on an empty query"."""
     language = detect_language(problem) or "en"
     bare = _EMPTY_WORDS.sub("", _ERROR_LEAD.sub("", problem.strip()).rstrip(".!"))
-    present = _PRESENT[language]
-    told = re.sub(r"[^\W\d_]+", lambda match: present.get(match[0].lower(), match[0]), bare)
+    present = _DATA["present"][language]
+    text = re.sub(r"[^\W\d_]+", lambda match: present.get(match[0].lower(), match[0]), bare)
     pattern, form = _WHEN_IT_IS[language]
-    told = pattern.sub(lambda match: " " + _noun_phrase(form, *match.groups()), told)
+    text = pattern.sub(lambda match: " " + _noun_phrase(form, *match.groups()), text)
     when_, because, and_ = _LINKS[language]
-    told = told.split(f" {when_.lower()} ")[0]
-    told = re.sub(r"(?<=\w) ?, (.*)$", lambda rest: _linked(rest[1], because, and_), told)
-    return short(f"{when_} {_uncapitalised(told)}", 120)
+    text = text.split(f" {when_.lower()} ")[0]
+    text = re.sub(r"(?<=\w) ?, (.*)$", lambda rest: _linked(rest[1], because, and_), text)
+    first = text.partition(" ")[0]
+    if fold(first) in _STOPS | ERROR_WORDS:
+        text = text[:1].lower() + text[1:]
+    return short(f"{when_} {text}", 120)
 
 
 def habit_title(trigger: str, evidence: list[dict]) -> str:
-    """A habit as the trouble it answers; the words it waits for when they are not made of that."""
-    problem = next((str(one.get("quote") or "") for one in evidence), "")
+    """Name a habit by the trouble it answers; by its trigger when that is not made of it."""
+    problem = str(evidence[0].get("quote") or "") if evidence else ""
     return when(problem) if problem and Solution(problem, "").trigger == trigger else trigger
 
 
@@ -305,19 +245,13 @@ _LINKS = {"en": ("When", "because", "and"), "es": ("Cuando", "porque", "y")}
 
 
 def _linked(rest: str, because: str, and_: str) -> str:
-    """What follows a comma is the cause, unless it fails too."""
+    """Join what follows a comma: it is the cause, unless it fails too."""
     return f" {and_ if ERROR_WORDS & set(words(fold(rest))) else because} {rest}"
 
 
 def _noun_phrase(form: str, noun: str, how: str) -> str:
     article = "an" if how[:1] in "aeiou" else "a"
     return form.format(noun, how, article=article)
-
-
-def _uncapitalised(sentence: str) -> str:
-    first = sentence.partition(" ")[0]
-    is_common = fold(first) in _STOPS or fold(first) in ERROR_WORDS
-    return sentence[:1].lower() + sentence[1:] if is_common else sentence
 
 
 def sentences(text: str) -> list[str]:
