@@ -1,16 +1,16 @@
-"""What claims say together: believed, proposed, contradicted or left to wait; and what follows.
+"""Judge what claims say together (believe, propose, contradict or wait) and apply the verdicts.
 
-The first half asks the database nothing. A person is the account that spoke, never a display name:
+The first half does not use the database. A person is the account that spoke, never a display name:
 two people called Ana in one chat do not confirm each other. What a chat said stays there; a night
 only proposes to share it.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop as N_
@@ -24,8 +24,8 @@ from sleep.phase import Outcome, PhaseContext
 
 EPISODES_TO_BELIEVE = 3
 EPISODES_TO_PROPOSE = 2
-SAME_THRESHOLD = 0.7
-
+# What a claim and the fact that it becomes have in common.
+FACT_FIELDS = ("text", "subject", "kind", "category", "quote", "language", "said_by")
 
 Kind = Literal[
     "known", "reinforce", "believe", "propose", "supersede", "older", "contested", "wait"
@@ -35,24 +35,29 @@ Kind = Literal[
 @dataclass(frozen=True)
 class Verdict:
     kind: Kind
-    said: tuple[Claim, ...]
+    claims: tuple[Claim, ...]
     fact: Fact | None = None
     against: tuple[Claim, ...] = ()
 
     @property
     def episodes(self) -> int:
-        return len({one.episode_id for one in self.said})
+        return len({claim.episode_id for claim in self.claims})
 
     @property
     def best(self) -> Claim:
-        """The wording most episodes share; the earliest of equals."""
-        votes = Counter(said_key(one.text) for one in self.said)
-        return min(self.said, key=lambda one: (-votes[said_key(one.text)], one.said_at, one.pk))
+        return best_claim(self.claims)
 
 
-def _person(one: Claim | Fact) -> str:
-    """Whom it is about when they speak of themselves; anybody may say the rest."""
-    return one.speaker if fold(one.subject) == fold(one.said_by) else ""
+def best_claim(claims: Iterable[Claim]) -> Claim:
+    """Return the wording that most episodes share; the earliest of equals."""
+    votes = Counter(said_key(claim.text) for claim in claims)
+    return min(claims, key=lambda claim: (-votes[said_key(claim.text)], claim.said_at, claim.pk))
+
+
+def _person(statement: Claim | Fact) -> str:
+    """Return who speaks of themselves; anybody may say the rest."""
+    own = fold(statement.subject) == fold(statement.said_by)
+    return statement.speaker if own else ""
 
 
 def _held_since(fact: Fact) -> datetime:
@@ -60,91 +65,90 @@ def _held_since(fact: Fact) -> datetime:
 
 
 def judge_claims(claims: Sequence[Claim], believed: Sequence[Fact]) -> list[Verdict]:
-    """One verdict for every group of claims that say the same in one chat, in order."""
+    """Return a verdict for every group of claims that say the same in one chat, in order."""
+    scopes = [(claim.chat_id, fold(claim.subject), _person(claim)) for claim in claims]
     groups = [
         tuple(claims[i] for i in group)
-        for group in clusters.group_same(
-            [one.text for one in claims],
-            [(one.chat_id, fold(one.subject), _person(one)) for one in claims],
-        )
+        for group in clusters.group_same([claim.text for claim in claims], scopes)
     ]
-    beliefs = Index((one.text, one.subject) for one in believed)
+    beliefs = Index(believed)
     rivals = _rivals(groups)
-    return [_verdict(i, group, groups, believed, beliefs, rivals) for i, group in enumerate(groups)]
+    return [
+        _verdict(group, beliefs.near(best_claim(group)), [groups[j] for j in rivals[i]])
+        for i, group in enumerate(groups)
+    ]
 
 
 def shared_by_chats(verdicts: Iterable[Verdict]) -> list[tuple[Claim, ...]]:
-    """What one person says alike in several chats and nobody believes yet: to be shared."""
+    """Return what one person says alike in several chats and nobody believes yet."""
     kinds = ("believe", "propose", "wait")
     private = [v for v in verdicts if v.best.chat_id and v.best.speaker and v.kind in kinds]
     best = [v.best for v in private]
-    scopes = [(fold(one.subject), one.speaker) for one in best]
-    groups = clusters.group_same([one.text for one in best], scopes)
+    scopes = [(fold(claim.subject), claim.speaker) for claim in best]
+    groups = clusters.group_same([claim.text for claim in best], scopes)
     return [
-        tuple(one for i in group for one in private[i].said)
+        tuple(claim for i in group for claim in private[i].claims)
         for group in groups
         if len({best[i].chat_id for i in group}) >= EPISODES_TO_PROPOSE
     ]
 
 
-def _verdict(i, group, groups, believed, beliefs: "Index", rivals) -> Verdict:
-    best = Verdict("wait", group).best
-    near = [believed[k] for k in beliefs.near(best.text, best.subject)]
+def _verdict(group: tuple[Claim, ...], near: list[Fact], rivals: list[tuple]) -> Verdict:
+    best = best_claim(group)
     near = [fact for fact in near if fact.chat_id in (None, best.chat_id)]
-    latest = max(one.said_at for one in group)
+    latest = max(claim.said_at for claim in group)
     for fact in near:
-        if _excludes(fact, best):
+        if _contradicts(fact, best):
             kind: Kind = "supersede" if latest > _held_since(fact) else "older"
             return Verdict(kind, group, fact=fact)
-    episodes = len({one.episode_id for one in group})
+    episodes = len({claim.episode_id for claim in group})
     for fact in near:
-        if jaccard(clusters.gist(fact.text), clusters.gist(best.text)) >= SAME_THRESHOLD:
-            return Verdict(
-                "reinforce" if episodes >= EPISODES_TO_BELIEVE else "known", group, fact=fact
-            )
-    if rivals[i]:
-        against = tuple(one for j in rivals[i] for one in groups[j])
-        newest = all(latest >= max(one.said_at for one in groups[j]) for j in rivals[i])
+        if jaccard(clusters.gist(fact.text), clusters.gist(best.text)) >= clusters.SAME_THRESHOLD:
+            kind = "reinforce" if episodes >= EPISODES_TO_BELIEVE else "known"
+            return Verdict(kind, group, fact=fact)
+    if rivals:
+        against = tuple(claim for rival in rivals for claim in rival)
+        newest = all(latest >= claim.said_at for claim in against)
         return Verdict("contested" if newest else "older", group, against=against)
-    if episodes >= EPISODES_TO_BELIEVE or any(one.curated for one in group):
+    if episodes >= EPISODES_TO_BELIEVE or any(claim.curated for claim in group):
         return Verdict("believe", group)
     return Verdict("propose" if episodes >= EPISODES_TO_PROPOSE else "wait", group)
 
 
-def _excludes(fact: Fact, claim: Claim) -> str:
+def _contradicts(fact: Fact, claim: Claim) -> bool:
     if not _same_person(fact, claim):
-        return ""
+        return False
     if fold(fact.subject) != fold(claim.subject) and fact.subject and claim.subject:
-        return ""
-    return clusters.contradict(fact.text, claim.text, subject=claim.subject or fact.subject)
+        return False
+    subject = claim.subject or fact.subject
+    return bool(clusters.contradict(fact.text, claim.text, subject=subject))
 
 
-def _same_person(one: Claim | Fact, other: Claim | Fact) -> bool:
-    return len({_person(one), _person(other)} - {""}) < 2
+def _same_person(first: Claim | Fact, second: Claim | Fact) -> bool:
+    return len({_person(first), _person(second)} - {""}) < 2
 
 
-def _same_subject(one: Claim | Fact, other: Claim | Fact) -> bool:
-    return fold(one.subject) == fold(other.subject) and _same_person(one, other)
+def _same_subject(first: Claim | Fact, second: Claim | Fact) -> bool:
+    return fold(first.subject) == fold(second.subject) and _same_person(first, second)
 
 
 def _rivals(groups: Sequence[tuple[Claim, ...]]) -> list[set[int]]:
-    """For every group, the groups of its chat that say the contrary."""
-    best = [Verdict("wait", group).best for group in groups]
-    index = Index((one.text, one.subject) for one in best)
+    """Return, for every group, the positions of groups of its chat that say the contrary."""
+    best = [best_claim(group) for group in groups]
+    index = Index(best)
     rivals: list[set[int]] = [set() for _ in groups]
-    for i, one in enumerate(best):
-        for j in index.near(one.text, one.subject):
+    for i, claim in enumerate(best):
+        for j in index.positions_near(claim):
             other = best[j]
-            if j <= i or one.chat_id != other.chat_id or not _same_subject(one, other):
+            if j <= i or claim.chat_id != other.chat_id or not _same_subject(claim, other):
                 continue
-            if clusters.contradict(one.text, other.text, subject=one.subject):
+            if clusters.contradict(claim.text, other.text, subject=claim.subject):
                 rivals[i].add(j)
                 rivals[j].add(i)
     return rivals
 
 
-@dataclass(frozen=True)
-class Across:
+class FactPair(NamedTuple):
     """Two facts about one thing: the same in two chats of one person, or a change of mind."""
 
     old: Fact
@@ -152,77 +156,77 @@ class Across:
     why: str = ""
 
 
-def compare_facts(known: Sequence[Fact], fresh: set[int]) -> list[Across]:
+def compare_facts(facts: Sequence[Fact], fresh: set[int]) -> list[FactPair]:
     """Return what the fresh facts repeat in another chat, or contradict anywhere they may.
 
     They meet in their chat, in what the whole space knows, and in other chats of the same person.
     """
-    index = Index((one.text, one.subject) for one in known)
-    found: dict[frozenset[int], Across] = {}
-    for one in known:
-        if one.pk not in fresh:
-            continue
-        for other in (known[place] for place in index.near(one.text, one.subject)):
-            pair = frozenset((one.pk, other.pk))
-            if len(pair) == 2 and pair not in found and _may_meet(one, other):
-                old, new = sorted((one, other), key=lambda fact: (_held_since(fact), fact.pk))
-                if across := _compared(old, new):
-                    found[pair] = across
-    return list(found.values())
+    index = Index(facts)
+    pairs: dict[frozenset[int], FactPair] = {}
+    for fact in (fact for fact in facts if fact.pk in fresh):
+        for other in index.near(fact):
+            ids = frozenset((fact.pk, other.pk))
+            if len(ids) == 2 and ids not in pairs and _may_meet(fact, other):
+                old, new = sorted((fact, other), key=lambda row: (_held_since(row), row.pk))
+                if pair := _compare_pair(old, new):
+                    pairs[ids] = pair
+    return list(pairs.values())
 
 
-def _may_meet(one: Fact, other: Fact) -> bool:
-    if not _same_subject(one, other):
+def _may_meet(first: Fact, second: Fact) -> bool:
+    if not _same_subject(first, second):
         return False
-    is_one_person = bool(one.speaker) and one.speaker == other.speaker
-    return one.chat_id == other.chat_id or None in (one.chat_id, other.chat_id) or is_one_person
+    chats = {first.chat_id, second.chat_id}
+    same_speaker = bool(first.speaker) and first.speaker == second.speaker
+    return len(chats) == 1 or None in chats or same_speaker
 
 
-def _compared(old: Fact, new: Fact) -> Across | None:
+def _compare_pair(old: Fact, new: Fact) -> FactPair | None:
     if why := clusters.contradict(old.text, new.text, subject=new.subject):
-        return Across(old, new, why)
+        return FactPair(old, new, why)
     likeness = jaccard(clusters.gist(old.text), clusters.gist(new.text))
     apart = None not in (old.chat_id, new.chat_id) and old.chat_id != new.chat_id
-    if apart and likeness >= SAME_THRESHOLD and not clusters.differ(old.text, new.text):
-        return Across(old, new)
-    return None
+    same = apart and likeness >= clusters.SAME_THRESHOLD and not clusters.differ(old.text, new.text)
+    return FactPair(old, new) if same else None
 
 
-@dataclass
 class Index:
-    """Finds texts that could say the same as, or the contrary of, another."""
+    """Find claims or facts that could say the same as, or the contrary of, another."""
 
-    entries: Iterable[tuple[str, str]]
-    by_stem: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
-    by_frame: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
-
-    def __post_init__(self):
-        for i, (text, subject) in enumerate(self.entries):
-            for word in clusters.gist(text):
+    def __init__(self, rows: Sequence[Any]):
+        self.rows = rows
+        self.by_stem: dict[str, list[int]] = defaultdict(list)
+        self.by_frame: dict[str, list[int]] = defaultdict(list)
+        for i, row in enumerate(rows):
+            for word in clusters.gist(row.text):
                 self.by_stem[word].append(i)
-            for bucket in clusters.buckets(text, subject):
+            for bucket in clusters.buckets(row.text, row.subject):
                 self.by_frame[bucket].append(i)
 
-    def near(self, text: str, subject: str) -> list[int]:
-        """Positions that share a frame or one of the rarer stems."""
-        buckets = clusters.buckets(text, subject)
-        found = {i for bucket in buckets for i in self.by_frame.get(bucket, ())}
-        stems = [word for word in clusters.gist(text) if word in self.by_stem]
+    def positions_near(self, row: Claim | Fact) -> list[int]:
+        """Return the positions of rows that share a frame or one of the rarer stems."""
+        buckets = clusters.buckets(row.text, row.subject)
+        positions = {i for bucket in buckets for i in self.by_frame.get(bucket, ())}
+        stems = [word for word in clusters.gist(row.text) if word in self.by_stem]
         rare = sorted(stems, key=lambda word: (len(self.by_stem[word]), word))
         for word in rare[: len(rare) // 2 + 1]:
-            found.update(self.by_stem[word][-clusters.COMMON_STEM :])
-        return sorted(found)
+            positions.update(self.by_stem[word][-clusters.COMMON_STEM :])
+        return sorted(positions)
+
+    def near(self, row: Claim | Fact) -> list[Any]:
+        return [self.rows[i] for i in self.positions_near(row)]
 
 
 # From here on: what a night does with each verdict.
 
 
 def _close(verdict: Verdict, context: PhaseContext) -> None:
-    Claim.objects.filter(pk__in=[one.pk for one in verdict.said]).update(settled_at=context.now)
+    ids = [claim.pk for claim in verdict.claims]
+    Claim.objects.filter(pk__in=ids).update(settled_at=context.now)
 
 
 def _evidence(claims: Iterable[Claim]) -> list[dict]:
-    """Where each word came from: one entry per episode, dated and quoted."""
+    """Return where each word came from: one entry per episode, dated and quoted."""
     return [
         {
             "episode": claim.episode_id,
@@ -238,19 +242,20 @@ def _evidence(claims: Iterable[Claim]) -> list[dict]:
 
 def _ask(
     context: PhaseContext,
+    outcome: Outcome,
+    counter: str,
     best: Claim,
     *,
     kind: str = Proposal.Kind.ADD,
     sure: float = 0.7,
     shared: bool = False,
-    **given: Any,
-) -> Proposal | None:
-    """Put what a claim says before people, as a fact that would be so sure."""
-    named = ("text", "subject", "kind", "category", "quote", "language", "said_by")
-    after = {name: getattr(best, name) for name in named}
+    **fields: Any,
+) -> None:
+    """Propose what a claim says, as a fact of confidence `sure`; count it when it is new."""
+    after = {name: getattr(best, name) for name in FACT_FIELDS}
     after |= {"confidence": sure, "chat": None if shared else best.chat_id}
-    given |= {"night": context.night, "title": best.text, "mode": best.mode}
-    return proposals.propose(context.space, kind, after=after, **given)
+    proposal = context.propose(kind, after=after, title=best.text, mode=best.mode, **fields)
+    outcome.count(counter, proposal is not None)
 
 
 def _key(claim: Claim) -> str:
@@ -258,106 +263,100 @@ def _key(claim: Claim) -> str:
 
 
 def _believe(context: PhaseContext, verdict: Verdict, outcome: Outcome) -> None:
-    """Three episodes agree, or somebody curated it: applied, logged, reversible."""
-    best = verdict.best
-    if Proposal.objects.filter(
-        space=context.space, key=_key(best), status=Proposal.Status.REJECTED
-    ).exists():
+    """Believe what three episodes, or a curated one, say: applied, logged, reversible."""
+    best, space = verdict.best, context.space
+    rejected = Proposal.objects.filter(status=Proposal.Status.REJECTED)
+    if rejected.filter(space=space, key=_key(best)).exists():
         outcome.count("rejected_before")
         return _close(verdict, context)
-    if nights.was_undone(context.space, best.text):
-        return _propose(
-            context, verdict, outcome, why=sentence(N_("A night believed this and it was undone."))
-        )
+    if nights.was_undone(space, best.text):
+        undone = sentence(N_("A night believed this and it was undone."))
+        return _propose(context, verdict, outcome, why=undone)
     if context.night.held:
-        return _propose(
-            context, verdict, outcome, why=sentence(N_("A golden question is red, so this waits."))
-        )
+        waits = sentence(N_("A golden question is red, so this waits."))
+        return _propose(context, verdict, outcome, why=waits)
     why = "curated" if best.curated else "agreement"
-    with context.record_change(why, best.text, evidence=_evidence(verdict.said), mode=best.mode):
+    evidence = _evidence(verdict.claims)
+    with context.record_change(why, best.text, evidence=evidence, mode=best.mode):
         done = facts.remember(
-            context.space,
-            text=best.text,
+            space,
             by="night",
-            chat=context.space.chats.get(pk=best.chat_id) if best.chat_id else None,
-            subject=best.subject,
-            quote=best.quote,
+            chat=space.chats.get(pk=best.chat_id) if best.chat_id else None,
             confidence=min(0.95, 0.6 + 0.1 * verdict.episodes),
             why=why,
             now=context.now,
-            kind=best.kind,
-            category=best.category,
-            language=best.language,
-            said_by=best.said_by,
             mode=best.mode,
             episode_id=best.episode_id,
-            evidence=_evidence(verdict.said),
+            evidence=evidence,
+            **{name: getattr(best, name) for name in FACT_FIELDS},
         )
     outcome.count("facts_" + done.outcome)
-    proposals.expire_overtaken(
-        [_key(best)], space=context.space, reason=_("Three episodes agree: applied.")
-    )
+    reason = _("Three episodes agree: applied.")
+    proposals.expire_overtaken([_key(best)], space=space, reason=reason)
     return _close(verdict, context)
 
 
 def _propose(context: PhaseContext, verdict: Verdict, outcome: Outcome, *, why: str = "") -> None:
     best = verdict.best
-    made = _ask(
+    _ask(
         context,
+        outcome,
+        "facts_proposed",
         best,
         key=_key(best),
         rationale=why or sentence(N_("%(n)s episodes say it."), {"n": verdict.episodes}),
-        evidence=_evidence(verdict.said),
+        evidence=_evidence(verdict.claims),
         confidence=min(0.95, 0.5 + 0.1 * verdict.episodes),
     )
-    outcome.count("facts_proposed", bool(made))
 
 
-def _whole(verdict: Verdict) -> Fact:
-    """The fact with all its fields, of which few are compared."""
+def _whole_fact(verdict: Verdict) -> Fact:
+    """Load the fact with all its fields; only a few were compared."""
     assert verdict.fact
     return Fact.objects.get(pk=verdict.fact.pk)
 
 
 def _supersede(context: PhaseContext, verdict: Verdict, outcome: Outcome) -> None:
-    """A contradiction is never settled without a person."""
-    best, old = verdict.best, _whole(verdict)
-    made = _ask(
+    """Propose the change: a contradiction is never settled without a person."""
+    best, old = verdict.best, _whole_fact(verdict)
+    _ask(
         context,
+        outcome,
+        "contradictions",
         best,
         kind=Proposal.Kind.SUPERSEDE,
         key=proposals.key("supersede", old.pk, best.text.casefold()),
         rows=[old],
         rationale=sentence(N_("This contradicts what Keno believes.")),
-        evidence=[proposals.evidence_of(old), *_evidence(verdict.said)],
+        evidence=[proposals.evidence_of(old), *_evidence(verdict.claims)],
         confidence=min(0.95, 0.55 + 0.1 * verdict.episodes),
         flags=["contradiction"],
     )
-    outcome.count("contradictions", bool(made))
     _close(verdict, context)
 
 
 def _contested(context: PhaseContext, verdict: Verdict, outcome: Outcome) -> None:
     best = verdict.best
-    made = _ask(
+    _ask(
         context,
+        outcome,
+        "contradictions",
         best,
         sure=0.6,
         key=_key(best),
         rationale=sentence(N_("Episodes disagree; this is what was said last.")),
-        evidence=_evidence([*verdict.said, *verdict.against]),
+        evidence=_evidence([*verdict.claims, *verdict.against]),
         confidence=0.5,
         flags=["contradiction"],
     )
-    outcome.count("contradictions", bool(made))
     _close(verdict, context)
 
 
 def _reinforce(context: PhaseContext, verdict: Verdict, outcome: Outcome) -> None:
-    fact = _whole(verdict)
+    fact = _whole_fact(verdict)
     if context.night.held or nights.was_undone(context.space, fact.text):
         return _pass_over("known", context, verdict, outcome)
-    with context.record_change("agreement", fact.text, evidence=_evidence(verdict.said)):
+    with context.record_change("agreement", fact.text, evidence=_evidence(verdict.claims)):
         facts.remember(
             context.space,
             text=fact.text,
@@ -377,52 +376,46 @@ def _pass_over(name: str, context: PhaseContext, verdict: Verdict, outcome: Outc
     _close(verdict, context)
 
 
-def propose_promotion(context: PhaseContext, together: tuple[Claim, ...], outcome: Outcome) -> None:
-    """One person says the same in several chats: the space may know it, if somebody agrees."""
-    best = Verdict("propose", together).best
-    made = _ask(
+def propose_promotion(context: PhaseContext, claims: tuple[Claim, ...], outcome: Outcome) -> None:
+    """Propose to tell the whole space what one person says in several chats."""
+    best = best_claim(claims)
+    _ask(
         context,
+        outcome,
+        "promotions_proposed",
         best,
         shared=True,
         key=proposals.key("share", best.subject.casefold(), best.text.casefold()),
         rationale=sentence(N_("Several chats say it; approving lets the whole space know.")),
-        evidence=_evidence(together),
+        evidence=_evidence(claims),
         confidence=0.6,
         flags=["leaves its chat"],
     )
-    outcome.count("promotions_proposed", bool(made))
 
 
-def propose_across(context: PhaseContext, found: Iterable[Across], outcome: Outcome) -> None:
+def propose_across(context: PhaseContext, pairs: Iterable[FactPair], outcome: Outcome) -> None:
     """Propose what facts of several chats of one person say together."""
-    rows = Fact.objects.in_bulk({fact.pk for one in found for fact in (one.old, one.new)})
-    for one in found:
-        old, new = rows[one.old.pk], rows[one.new.pk]
-        if one.why and not (old.pinned or old.sticky):
-            made = proposals.ask_about_change(old, new, one.why, night=context.night)
+    rows = Fact.objects.in_bulk({fact.pk for pair in pairs for fact in (pair.old, pair.new)})
+    for pair in pairs:
+        old, new = rows[pair.old.pk], rows[pair.new.pk]
+        if pair.why and not (old.pinned or old.sticky):
+            made = proposals.ask_about_change(old, new, pair.why, night=context.night)
             outcome.count("contradictions", bool(made))
-    alike = [(one.old.pk, one.new.pk) for one in found if not one.why]
-    for group in _chains(alike):
-        made = _propose_sharing(context, [rows[pk] for pk in group])
+    alike = [(pair.old.pk, pair.new.pk) for pair in pairs if not pair.why]
+    ids = sorted({pk for pair in alike for pk in pair})
+    positions = [(ids.index(a), ids.index(b)) for a, b in alike]
+    for group in clusters.connected_groups(len(ids), positions):
+        made = _propose_sharing(context, [rows[ids[i]] for i in group])
         outcome.count("promotions_proposed", bool(made))
-
-
-def _chains(pairs: list[tuple[int, int]]) -> Iterator[list[int]]:
-    ids = sorted({pk for pair in pairs for pk in pair})
-    places = [(ids.index(a), ids.index(b)) for a, b in pairs]
-    for group in clusters.connected_groups(len(ids), places):
-        yield [ids[place] for place in group]
 
 
 def _propose_sharing(context: PhaseContext, rows: list[Fact]) -> Proposal | None:
     shared = Fact.objects.filter(space=context.space, status=Fact.Status.ACTIVE, chat=None)
     if shared.filter(said_key__in=[fact.said_key for fact in rows]).exists():
         return None
-    return proposals.propose(
-        context.space,
+    return context.propose(
         Proposal.Kind.PROMOTE,
         key=proposals.key("promote", fold(rows[0].subject), rows[0].said_key),
-        night=context.night,
         title=rows[0].text,
         rows=rows,
         rationale=sentence(

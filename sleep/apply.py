@@ -20,15 +20,11 @@ from memory.spaces import service as spaces
 from sleep.models import Proposal
 
 NO_SOURCES = gettext_lazy("What it rests on was discarded.")
-MODELS = {
-    "fact": Fact,
-    "episode": Episode,
-    "pattern": Pattern,
-    "rule": Rule,
-    "preference": Preference,
-    "entity": Entity,
+CHANGED = gettext_lazy("What it would change was changed meanwhile. It cannot be applied as shown.")
+MODELS: dict[str, Any] = {
+    model._meta.model_name: model for model in (Fact, Episode, Pattern, Rule, Preference, Entity)
 }
-# What a person saw of a target: when one of these differs, the proposal speaks of another row.
+# What a person saw of a target: when one of these differs, the proposal is about another state.
 WATCHED = {
     "fact": ("text", "subject", "status", "chat_id", "kind", "category"),
     "episode": ("title", "status"),
@@ -43,20 +39,18 @@ class TargetChanged(Exception):
     """What it would change was changed meanwhile. It cannot be applied as shown."""
 
 
-def _changed() -> str:
-    return _("What it would change was changed meanwhile. It cannot be applied as shown.")
-
-
 def target_of(row: Any) -> dict:
     return {"type": row._meta.model_name, "id": row.pk}
 
 
+def _key(row: Any) -> str:
+    return f"{row._meta.model_name}:{row.pk}"
+
+
 def image(*rows: Any) -> dict:
-    """The targets as they are now, for `before`."""
+    """Return the targets as they are now, for `before`."""
     return {
-        f"{row._meta.model_name}:{row.pk}": {
-            name: getattr(row, name) for name in WATCHED[row._meta.model_name]
-        }
+        _key(row): {name: getattr(row, name) for name in WATCHED[row._meta.model_name]}
         for row in rows
     }
 
@@ -64,51 +58,48 @@ def image(*rows: Any) -> dict:
 def check_targets(proposal: Proposal, rows: dict | None = None) -> None:
     """Raise when a target is gone or no longer reads as it did when it was proposed."""
     for row in target_rows(proposal, rows):
-        before = proposal.before.get(f"{row._meta.model_name}:{row.pk}", {})
+        before = proposal.before.get(_key(row), {})
         if any(getattr(row, name) != value for name, value in before.items()):
-            raise TargetChanged(_changed())
-    if proposal.kind == Proposal.Kind.SETTING:
-        _check_setting(proposal)
+            raise TargetChanged(CHANGED)
+    _check_setting(proposal)
 
 
 def rows_of(proposals: Iterable[Proposal]) -> dict[tuple[str, int], Any]:
-    """The rows these proposals of one space would change; one query a kind of row."""
-    wanted: dict[str, set[int]] = {}
+    """Load the rows that these proposals of one space would change; one query for each model."""
+    ids: dict[str, set[int]] = {}
     space = None
     for proposal in proposals:
         space = proposal.space_id
-        for one in proposal.targets:
-            wanted.setdefault(one["type"], set()).add(one["id"])
+        for target in proposal.targets:
+            ids.setdefault(target["type"], set()).add(target["id"])
     return {
         (kind, row.pk): row
-        for kind, ids in wanted.items()
-        for row in MODELS[kind].objects.filter(space=space, pk__in=ids)
+        for kind, pks in ids.items()
+        for row in MODELS[kind].objects.filter(space=space, pk__in=pks)
     }
 
 
 def target_rows(proposal: Proposal, rows: dict | None = None) -> list[Any]:
-    """The rows it would change, in its order; raises when one is gone.
+    """Return the rows it would change, in its order; raise when one is gone.
 
     `rows` is what rows_of() read before; without it they are read here.
     """
     rows = rows_of([proposal]) if rows is None else rows
     try:
-        return [rows[one["type"], one["id"]] for one in proposal.targets]
+        return [rows[target["type"], target["id"]] for target in proposal.targets]
     except KeyError:
         raise TargetChanged(_("What it would change is gone.")) from None
 
 
 def standing_targets(proposal: Proposal, rows: dict | None = None) -> list[Any]:
-    """The rows it would change, as they are now; raises when one is gone or in another state."""
+    """Return the rows it would change; raise when one is gone or in another state."""
     standing = target_rows(proposal, rows)
     for row in standing:
-        name = row._meta.model_name
-        before = proposal.before.get(f"{name}:{row.pk}", {})
+        before = proposal.before.get(_key(row), {})
         if "status" in before and before["status"] != row.status:
-            told = _("What it would change has another state now: %(state)s.")
-            raise TargetChanged(told % {"state": row.get_status_display()})
-    if proposal.kind == Proposal.Kind.SETTING:
-        _check_setting(proposal)
+            reason = _("What it would change has another state now: %(state)s.")
+            raise TargetChanged(reason % {"state": row.get_status_display()})
+    _check_setting(proposal)
     return standing
 
 
@@ -118,17 +109,18 @@ def check_sources(proposal: Proposal) -> None:
         raise TargetChanged(NO_SOURCES)
 
 
-def unfounded(space: Space, some: Iterable[Proposal]) -> set[int]:
-    """The ids of those of the proposals whose every source was discarded."""
-    rests_on = lineage.sources_of(*some)
+def unfounded(space: Space, proposals: Iterable[Proposal]) -> set[int]:
+    """Return the ids of the proposals whose every source was discarded."""
+    rests_on = lineage.sources_of(*proposals)
     fallen = lineage.fallen(space, {node for sources in rests_on.values() for node in sources})
     return {pk for (_kind, pk), sources in rests_on.items() if sources and sources <= fallen}
 
 
 def _check_setting(proposal: Proposal) -> None:
-    now = getattr(proposal.space.options, proposal.after["name"], None)
-    if now != proposal.before.get(proposal.after["name"]):
-        raise TargetChanged(_changed())
+    if proposal.kind == Proposal.Kind.SETTING:
+        name = proposal.after["name"]
+        if getattr(proposal.space.options, name, None) != proposal.before.get(name):
+            raise TargetChanged(CHANGED)
 
 
 def _chat(proposal: Proposal) -> Chat | None:
@@ -137,17 +129,17 @@ def _chat(proposal: Proposal) -> Chat | None:
 
 
 def _fact_fields(proposal: Proposal) -> dict:
-    """The fields of a fact that the after-image names."""
-    named = ("subject", "kind", "category", "confidence", "quote", "language", "said_by")
-    after = {name: proposal.after[name] for name in named if name in proposal.after}
+    """Return the fields of the fact that approving writes."""
+    names = ("text", "subject", "kind", "category", "confidence", "quote", "language", "said_by")
+    after = {name: proposal.after[name] for name in names if name in proposal.after}
     episodes = [item["episode"] for item in proposal.evidence if item.get("episode")]
-    aims = {one["id"] for one in proposal.targets if one["type"] == "fact"}
+    targets = {target["id"] for target in proposal.targets if target["type"] == "fact"}
     return after | {
         "chat": _chat(proposal),
         "source": Fact.Source.NIGHT,
         "mode": proposal.mode,
         # What it takes the place of is not what it rests on.
-        "evidence": [item for item in proposal.evidence if item.get("fact") not in aims],
+        "evidence": [item for item in proposal.evidence if item.get("fact") not in targets],
         "episode_id": episodes[0] if episodes else None,
     }
 
@@ -161,31 +153,29 @@ def add(proposal: Proposal, *, by: str) -> None:
     if "offer" in proposal.after:
         return _save_offer(proposal, by=by)
     if "body" in proposal.after:
-        told = proposal.after | {"chat": _chat(proposal)}
-        return require_done(episodes.write(proposal.space, by=by, **told))
-    require_done(
-        facts.remember(proposal.space, text=proposal.after["text"], by=by, **_fact_fields(proposal))
-    )
+        fields = proposal.after | {"chat": _chat(proposal)}
+        return require_done(episodes.write(proposal.space, by=by, **fields))
+    require_done(facts.remember(proposal.space, by=by, **_fact_fields(proposal)))
 
 
 def add_imported(proposal: Proposal, *, by: str) -> None:
     """Remember a fact that was heard in an imported message, with that message as its source."""
     origin = proposal.evidence[0] if proposal.evidence else {}
     message = Message.objects.filter(space=proposal.space_id, pk=origin.get("message")).first()
-    given = _fact_fields(proposal) | {"source": Fact.Source.IMPORT, "message": message}
+    fields = _fact_fields(proposal) | {"source": Fact.Source.IMPORT, "message": message}
     if message:
-        given |= timing.times_of(
+        fields |= timing.times_of(
             proposal.after["quote"],
             said_at=message.sent_at,
             zone=proposal.space.zone,
             language=proposal.after["language"],
             kind=origin.get("heard_as", ""),
         )
-    require_done(facts.remember(proposal.space, text=proposal.after["text"], by=by, **given))
+    require_done(facts.remember(proposal.space, by=by, **fields))
 
 
 def _save_offer(proposal: Proposal, *, by: str) -> None:
-    """Save what a chat offered, in its chat and as its speaker's, in the words that were shown."""
+    """Save what a chat offered, in its chat and in its speaker's name, as it was shown."""
     number, place = proposal.after["offer"]
     message = Message.objects.filter(space=proposal.space_id, pk=number).first()
     if message is None:
@@ -212,20 +202,20 @@ def revise(proposal: Proposal, *, by: str) -> None:
 
 def supersede(proposal: Proposal, *, by: str) -> None:
     (old,) = target_rows(proposal)
-    given = _fact_fields(proposal) | {"chat": old.chat}
-    require_done(facts.supersede(old, by=by, text=proposal.after["text"], **given))
+    fields = _fact_fields(proposal) | {"chat": old.chat}
+    require_done(facts.supersede(old, by=by, **fields))
 
 
 def keep_both(proposal: Proposal, *, by: str) -> None:
-    """Neither side gives way: the new one is added and the old one is ruled to stay."""
+    """Add the new fact beside the old one, which is ruled to stay."""
     (old,) = target_rows(proposal)
     rulings.keep(old, by=by, reason="both are true")
-    given = _fact_fields(proposal) | {"chat": old.chat}
-    require_done(facts.remember(proposal.space, text=proposal.after["text"], by=by, **given))
+    fields = _fact_fields(proposal) | {"chat": old.chat}
+    require_done(facts.remember(proposal.space, by=by, **fields))
 
 
 def rule_out(proposal: Proposal, *, by: str) -> None:
-    """The old one never was true: the new one takes its place, and no day shows the old one."""
+    """Supersede the old fact as one that never was true: no day shows it."""
     (old,) = target_rows(proposal)
     supersede(proposal, by=by)
     old.refresh_from_db()
@@ -233,60 +223,53 @@ def rule_out(proposal: Proposal, *, by: str) -> None:
 
 
 def both_in_their_time(proposal: Proposal, *, by: str, day: datetime) -> None:
-    """The old one held until that day, the new one holds since."""
+    """Let the old fact hold until that day and the new one since."""
     (old,) = target_rows(proposal)
-    given = _fact_fields(proposal) | {"chat": old.chat, "valid_from": day, "until": day}
-    done = facts.supersede(old, by=by, text=proposal.after["text"], **given)
+    fields = _fact_fields(proposal) | {"chat": old.chat, "valid_from": day, "until": day}
+    done = facts.supersede(old, by=by, **fields)
     require_done(done)
     facts.revise(done.row, by=by, valid_from=day)
 
 
 def merge(proposal: Proposal, *, by: str) -> None:
-    """One stays, in the words that were shown; the others point to it."""
+    """Keep one fact, in the words that were shown; the others point to it."""
     rows = {fact.pk: fact for fact in target_rows(proposal)}
     kept = rows.pop(proposal.after["keep"])
     for fact in rows.values():
         require_done(facts.supersede(fact, by=by, new=kept))
-    worded = {} if proposal.after["text"] == kept.text else {"text": proposal.after["text"]}
-    given = fact_bulk.merged_values(kept, list(rows.values())) | worded
-    require_done(facts.revise(kept, by=by, **given))
+    wording = {} if proposal.after["text"] == kept.text else {"text": proposal.after["text"]}
+    values = fact_bulk.merged_values(kept, list(rows.values())) | wording
+    require_done(facts.revise(kept, by=by, **values))
 
 
 def retire(proposal: Proposal, *, by: str) -> None:
     rows = target_rows(proposal)
-    if gone := [one.pk for one in rows if isinstance(one, Fact)]:
+    if ids := [row.pk for row in rows if isinstance(row, Fact)]:
         silence = proposal.after.get("forget", False)
-        fact_bulk.forget(proposal.space, gone, by=by, silence=silence)
+        fact_bulk.forget(proposal.space, ids, by=by, silence=silence)
     by_chat: dict[int | None, list[Episode]] = {}
-    for episode in (one for one in rows if isinstance(one, Episode)):
+    for episode in (row for row in rows if isinstance(row, Episode)):
         if proposal.after.get("discard"):
             require_done(episodes.discard(episode, by=by))
-            continue
-        by_chat.setdefault(episode.chat_id, []).append(episode)
-    for some in by_chat.values():
-        require_done(grouping.summarise(some, by=by))
+        else:
+            by_chat.setdefault(episode.chat_id, []).append(episode)
+    for group in by_chat.values():
+        require_done(grouping.summarise(group, by=by))
 
 
 def promote(proposal: Proposal, *, by: str) -> None:
-    for thing in target_rows(proposal):
-        module = facts if isinstance(thing, Fact) else patterns
-        require_done(module.promote(thing, by=by))
+    for row in target_rows(proposal):
+        module = facts if isinstance(row, Fact) else patterns
+        require_done(module.promote(row, by=by))
 
 
 def add_pattern(proposal: Proposal, *, by: str) -> None:
-    given = {name: proposal.after[name] for name in ("trigger", "response", "confidence")}
-    require_done(
-        patterns.learn(
-            proposal.space,
-            by=by,
-            chat=_chat(proposal),
-            slug=proposal.after.get("slug", ""),
-            learned_from=proposal.after.get("learned_from", "night"),
-            evidence=proposal.evidence,
-            mode=proposal.mode,
-            **given,
-        )
-    )
+    names = ("trigger", "response", "confidence", "slug", "learned_from")
+    fields = {"slug": "", "learned_from": "night"} | {
+        name: proposal.after[name] for name in names if name in proposal.after
+    }
+    fields |= {"chat": _chat(proposal), "evidence": proposal.evidence, "mode": proposal.mode}
+    require_done(patterns.learn(proposal.space, by=by, **fields))
 
 
 def retire_pattern(proposal: Proposal, *, by: str) -> None:
@@ -297,9 +280,8 @@ def rule(proposal: Proposal, *, by: str) -> None:
     if "offer" in proposal.after:
         return _save_offer(proposal, by=by)
     if proposal.after.get("retire"):
-        return require_done(
-            identity.rules.retire(proposal.space, slug=proposal.after["slug"], by=by)
-        )
+        slug = proposal.after["slug"]
+        return require_done(identity.rules.retire(proposal.space, slug=slug, by=by))
     require_done(identity.rules.put(proposal.space, by=by, **proposal.after))
 
 
@@ -320,16 +302,16 @@ def release(proposal: Proposal, *, by: str) -> None:
 
 
 def same(proposal: Proposal, *, by: str) -> None:
-    """Two names are one person; each keeps what is known under it."""
-    one, other = target_rows(proposal)
+    """Merge two names of one person; each keeps what is known under it."""
+    first, second = target_rows(proposal)
     try:
-        people.merge(other, into=one, by=by)
+        people.merge(second, into=first, by=by)
     except people.CannotMerge as error:
         raise TargetChanged(str(error)) from None
 
 
 def advice(proposal: Proposal, *, by: str) -> None:
-    """Nothing to write: approving advice says that it was read and agreed with."""
+    """Write nothing: approving advice says that it was read and agreed with."""
 
 
 Kind = Proposal.Kind

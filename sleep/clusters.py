@@ -1,4 +1,4 @@
-"""Groups of claims that say the same, and claims that cannot hold together. Pure."""
+"""Group texts that say the same, and find those that cannot both be true."""
 
 import re
 from collections import Counter, defaultdict
@@ -25,19 +25,13 @@ _STOPS = {fold(word) for some in STOP_WORDS.values() for word in some}
 
 
 def contradict(a: str, b: str, *, subject: str = "") -> str:
-    """Why both cannot be true ("value", "negation", "number" …); empty when they can.
-
-    Which was said first does not matter here.
-    """
-    for old, new in ((a, b), (b, a)):
-        verdict = compare(old, new, subject=subject)
-        if verdict.changes:
-            return verdict.reason
-    return ""
+    """Return why both cannot be true ("value", "negation" …), in any order; empty when they can."""
+    verdicts = (compare(old, new, subject=subject) for old, new in ((a, b), (b, a)))
+    return next((verdict.reason for verdict in verdicts if verdict.changes), "")
 
 
 def differ(a: str, b: str, *, subject: str = "") -> str:
-    """Why two like sentences are not one ("number", "name", "opposite" …); empty when they are.
+    """Return why two like sentences are not one ("number", "name" …); empty when they are.
 
     Stricter than a contradiction: "flies on Monday" and "flies on Tuesday" may both be true, but
     one cannot stand for the other.
@@ -49,27 +43,25 @@ def differ(a: str, b: str, *, subject: str = "") -> str:
     if _numbers(a) != _numbers(b):
         return "number"
     left, right = _names(a), _names(b)
-    # "Ana Ruiz" and "Ana" are one person told twice.
+    # "Ana Ruiz" and "Ana" are one person named twice.
     if not (left <= right or right <= left):
         return "name"
-    one, other = _words(a), _words(b)
-    is_opposite = any(are_opposite(a, b) for a in one - other for b in other - one)
+    left, right = _words(a), _words(b)
+    is_opposite = any(are_opposite(x, y) for x in left - right for y in right - left)
     return "opposite" if is_opposite else ""
 
 
 def buckets(text: str, subject: str = "") -> list[str]:
-    """Claims that could contradict each other share one of these keys, or words."""
-    found = frames_of(text, subject=subject)
-    return [f"{' '.join(sorted(terms(subject) | one.holder))}|{one.key}" for one in found]
+    """Return keys of which texts that could contradict each other share one."""
+    frames = frames_of(text, subject=subject)
+    return [f"{' '.join(sorted(terms(subject) | frame.holder))}|{frame.key}" for frame in frames]
 
 
-@lru_cache(maxsize=4096)
-def _negated(text: str) -> bool:
-    return is_negative(text)
+_negated = lru_cache(maxsize=4096)(is_negative)
 
 
 def _names(text: str) -> set[str]:
-    """Words that are written like names inside the sentence."""
+    """Return the words that are written like names inside the sentence."""
     inside = [word for word in _WORD.findall(text)[1:] if word[0].isupper()]
     return {canonical(fold(word)) or fold(word) for word in inside}
 
@@ -83,21 +75,21 @@ def _numbers(text: str) -> set[str]:
 
 
 def gist(text: str) -> frozenset[str]:
-    """The stems that carry the meaning; all of them when nothing else is left."""
-    said = [fold(word) for word in words(text)]
-    kept = [word for word in said if word not in _STOPS] or said
+    """Return the stems that carry the meaning; all of them when nothing else is left."""
+    folded = [fold(word) for word in words(text)]
+    kept = [word for word in folded if word not in _STOPS] or folded
     return frozenset(stem(word, "en") for word in kept)
 
 
 def group_same(
     texts: Sequence[str], scopes: Sequence[Hashable], *, alike: float = SAME_THRESHOLD
 ) -> list[list[int]]:
-    """Positions grouped by meaning within a scope, in order of first appearance."""
+    """Group positions by meaning within a scope, in order of first appearance."""
     return connected_groups(len(texts), pairs(texts, scopes, alike=alike))
 
 
 def connected_groups(count: int, pairs: Iterable[tuple[int, int]]) -> list[list[int]]:
-    """Positions 0..count-1 in groups: whatever a chain of pairs connects is one."""
+    """Group the positions 0..count-1: whatever a chain of pairs connects is one group."""
     parent = list(range(count))
 
     def root(i: int) -> int:
@@ -118,30 +110,26 @@ def connected_groups(count: int, pairs: Iterable[tuple[int, int]]) -> list[list[
 def pairs(
     texts: Sequence[str], scopes: Sequence[Hashable], *, alike: float = SAME_THRESHOLD
 ) -> list[tuple[int, int]]:
-    """Every pair (i < j) of one scope that says the same, by key or by Jaccard of stems."""
+    """Return every pair (i < j) of one scope that says the same, by key or by Jaccard of stems."""
     gists = [gist(text) for text in texts]
-    found: list[tuple[int, int]] = []
+    result: list[tuple[int, int]] = []
     first_with_key: dict[tuple, int] = {}
     index: dict[tuple, list[int]] = defaultdict(list)
-    rarity = Counter(word for one in gists for word in one)
+    rarity = Counter(word for stems in gists for word in stems)
     for j, (text, scope) in enumerate(zip(texts, scopes, strict=True)):
-        key = (scope, said_key(text))
-        if key in first_with_key:
-            found.append((first_with_key[key], j))
+        first = first_with_key.setdefault((scope, said_key(text)), j)
+        if first != j:
+            result.append((first, j))
             continue
-        first_with_key[key] = j
-        found += [
-            (i, j)
-            for i in _near(gists, index, j, scope, rarity)
-            if jaccard(gists[i], gists[j]) >= alike
-        ]
+        near = _near(gists, index, j, scope, rarity)
+        result += [(i, j) for i in near if jaccard(gists[i], gists[j]) >= alike]
         for word in gists[j]:
             index[scope, word].append(j)
-    return found
+    return result
 
 
 def _near(gists, index, j, scope, rarity) -> list[int]:
-    """Earlier positions of the scope that share one of the rarest stems of this one."""
+    """Return earlier positions of the scope that share one of the rarest stems of this one."""
     # With a Jaccard of at least .7 two sets differ in less than half of their words,
     # so one of the rarer half is always shared.
     rare = sorted(gists[j], key=lambda word: (rarity[word], word))
@@ -149,16 +137,14 @@ def _near(gists, index, j, scope, rarity) -> list[int]:
     return sorted({i for word in rare for i in index[scope, word][-COMMON_STEM:]})
 
 
-# Vectors as near as this say the same: design, "duplicates".
+# Vectors as near as this say the same.
 NEAR_THRESHOLD = 0.92
-
-
 # Rows compared at once: a thousand by ten thousand are forty megabytes.
 ROWS_PER_BLOCK = 1000
 
 
 def duplicate_groups(space: Space, *, since: datetime | None) -> list[list[Fact]]:
-    """Active facts that may be one, where at least one of them is newer than `since`."""
+    """Group active facts that may be one; at least one of a group is newer than `since`."""
     rows = _fresh_rows(space, since)
     scopes = [(fact.chat_id, fact.subject.casefold(), fact.kind) for fact in rows]
     texts = [fact.text for fact in rows]
@@ -168,15 +154,12 @@ def duplicate_groups(space: Space, *, since: datetime | None) -> list[list[Fact]
         for i, j in sorted(candidates)
         if not differ(rows[i].text, rows[j].text, subject=rows[i].subject)
     ]
-    found = ([rows[i] for i in group] for group in connected_groups(len(rows), alike))
-    return _whole([some for some in map(_all_alike, found) if len(some) > 1])
-
-
-def _whole(groups: list[list[Fact]]) -> list[list[Fact]]:
-    """The same facts with all their fields: many are compared and few are alike."""
-    rows = Fact.objects.in_bulk([fact.pk for some in groups for fact in some]) if groups else {}
-    found = ([rows[fact.pk] for fact in some if fact.pk in rows] for some in groups)
-    return [some for some in found if len(some) > 1]
+    groups = [_all_alike([rows[i] for i in group]) for group in connected_groups(len(rows), alike)]
+    groups = [group for group in groups if len(group) > 1]
+    # Many are compared and few are alike: only those are loaded with all their fields.
+    whole = Fact.objects.in_bulk([fact.pk for group in groups for fact in group]) if groups else {}
+    groups = [[whole[fact.pk] for fact in group if fact.pk in whole] for group in groups]
+    return [group for group in groups if len(group) > 1]
 
 
 def _fresh_rows(space: Space, since: datetime | None) -> list[Fact]:
@@ -188,10 +171,9 @@ def _fresh_rows(space: Space, since: datetime | None) -> list[Fact]:
 
 
 def _all_alike(group: list[Fact]) -> list[Fact]:
-    """Without those that are only alike to one that is alike: they may differ from the first."""
+    """Leave out those that differ from the first and are only like another one."""
     first, *rest = group
-    alike = [fact for fact in rest if not differ(first.text, fact.text)]
-    return [first, *alike]
+    return [first, *(fact for fact in rest if not differ(first.text, fact.text))]
 
 
 def _near_pairs(rows: Sequence[Fact], scopes: Sequence[tuple]) -> Iterator[tuple[int, int]]:
@@ -206,7 +188,7 @@ def _near_pairs(rows: Sequence[Fact], scopes: Sequence[tuple]) -> Iterator[tuple
 
 
 def near_pairs(places: Sequence[int], matrix: np.ndarray) -> Iterator[tuple[int, int]]:
-    """Pairs of places whose vectors (of length one) point nearly the same way."""
+    """Yield pairs of places whose vectors (of length one) point nearly the same way."""
     for start in range(0, len(places), ROWS_PER_BLOCK):
         likeness = matrix[start : start + ROWS_PER_BLOCK] @ matrix.T
         for a, b in zip(*np.nonzero(likeness >= NEAR_THRESHOLD), strict=True):
@@ -215,11 +197,11 @@ def near_pairs(places: Sequence[int], matrix: np.ndarray) -> Iterator[tuple[int,
 
 
 def _vectors(rows: Iterable[Fact]) -> dict[int, np.ndarray]:
-    """What recall compares by, where there is any; a fact without a vector is compared by words."""
+    """Load the vectors of the facts; a fact without one is compared by its words."""
     model = embeddings.active()
     if model is None:
         return {}
-    found = Embedding.objects.filter(
+    vectors = Embedding.objects.filter(
         model=model.name, live=True, kind="fact", unit__owner_id__in=[fact.pk for fact in rows]
     ).values_list("unit__owner_id", "vector")
-    return {pk: np.asarray(vector, dtype=np.float32) for pk, vector in found.iterator()}
+    return {pk: np.asarray(vector, dtype=np.float32) for pk, vector in vectors.iterator()}

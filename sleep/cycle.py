@@ -1,4 +1,4 @@
-"""One night: its phases in order, one at a time, resumable at the item where it stopped."""
+"""Run one night: its phases in order, resumable at the item where it stopped."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -26,6 +26,8 @@ from sleep.phase import Phase, PhaseContext
 from sleep.phases import PHASES
 
 logger = logging.getLogger(__name__)
+STOPPED = N_("Somebody stopped the night here. What was left waits for the next one.")
+MIN_BETWEEN_NIGHTS = timedelta(hours=20)
 
 
 class AlreadyAsleep(Refusal):
@@ -42,17 +44,16 @@ def is_due(space: Space, *, now: datetime) -> bool:
 
 
 def due_spaces(spaces: QuerySet[Space], *, now: datetime) -> list[Space]:
-    """Return those of the spaces whose night is due or stopped half way, who waited longest first.
+    """Return the spaces whose night is due or stopped half way, longest waiting first.
 
-    One question for all, however many there are.
+    It is one query, however many spaces there are.
     """
-    own = Night.objects.filter(space=OuterRef("pk"))
-    slept = own.filter(status=Night.Status.SUCCESS).order_by("-ended_at")
-    stopped = own.exclude(status=Night.Status.SUCCESS)
+    nights_of_space = Night.objects.filter(space=OuterRef("pk"))
+    slept = nights_of_space.filter(status=Night.Status.SUCCESS).order_by("-ended_at")
     spaces = spaces.annotate(
         slept_at=Subquery(slept.values("ended_at")[:1]),
         slept_on=ArraySubquery(slept.order_by("-local_date").values("local_date")[:9]),
-        has_stopped=Exists(stopped),
+        has_stopped=Exists(nights_of_space.exclude(status=Night.Status.SUCCESS)),
     )
     return [
         space
@@ -69,16 +70,16 @@ def due_spaces(spaces: QuerySet[Space], *, now: datetime) -> list[Space]:
     ]
 
 
-def sleep(space: Space, *, now: datetime, if_due: bool = False, **how: Any) -> Night:
+def sleep(space: Space, *, now: datetime, if_due: bool = False, **options: Any) -> Night:
     """Sleep now: begin tonight's night, or go on with it where it stopped.
 
     With `if_due`, a night that another process slept while this one waited is not slept again.
-    `how` is what _sleep() takes.
+    `options` are what _sleep() takes.
     """
     with sleep_lease(space) as lease:
         if if_due and not is_due(space, now=now):
             raise NotDue
-        return _sleep(space, lease, now=now, **how)
+        return _sleep(space, lease, now=now, **options)
 
 
 def _sleep(
@@ -92,17 +93,18 @@ def _sleep(
     asked_by: str = "",
     may_ask: bool = True,
 ) -> Night:
-    """With `may_ask` off, what would be asked of the model is reckoned and nothing is asked."""
+    """Without `may_ask` the cost of asking the model is estimated and nothing is asked."""
     with translation.override(space.language):
         night = _begin(space, now=now, mode=mode, asked_by=asked_by)
-        speaker = budgeted_model.model_for_night(complete, night=night)
+        model = budgeted_model.model_for_night(complete, night=night)
         try:
             runs = {run.phase: run for run in night.phases.filter(run=night.run)}
             for position, phase in enumerate(phases):
                 run = _open_phase(night, phase, position, runs.get(phase.name))
-                _run_phase(night, phase, run, speaker, lease=lease, may_ask=may_ask)
+                _run_phase(night, phase, run, model, lease=lease, may_ask=may_ask)
                 if phase is not phases[-1] and nights.is_stopped(night):
-                    _say_stopped(run)
+                    run.lines.insert(0, sentence(STOPPED))
+                    run.save(update_fields=["lines"])
                     break
         except leases.Taken:
             raise
@@ -111,12 +113,6 @@ def _sleep(
             raise
         _succeed(night)
     return night
-
-
-def _say_stopped(last: PhaseRun) -> None:
-    stopped = N_("Somebody stopped the night here. What was left waits for the next one.")
-    last.lines.insert(0, sentence(stopped))
-    last.save(update_fields=["lines"])
 
 
 def has_stopped_night(space: Space) -> bool:
@@ -128,15 +124,15 @@ class RollBackRehearsal(Exception):
     """Ends a rehearsal: everything it did is rolled back."""
 
 
-def rehearse(space: Space, *, now: datetime, **how: Any) -> Night:
-    """Sleep and forget it: what a night would do, on heuristics, with nothing kept.
+def rehearse(space: Space, *, now: datetime, **options: Any) -> Night:
+    """Sleep on heuristics and roll it back, to see what a night would do.
 
-    The night that comes back has its phases as `told`, and what asking would have cost.
+    The night that is returned has its phases as `told`, and what asking would have cost.
     """
     try:
-        # The lease is not a part of it: nobody waits for the end of a rehearsal to be refused.
+        # The lease stands outside the transaction: others are refused at once, not at its end.
         with sleep_lease(space) as lease, transaction.atomic():
-            night = _sleep(space, lease, now=now, asked_by="rehearsal", may_ask=False, **how)
+            night = _sleep(space, lease, now=now, asked_by="rehearsal", may_ask=False, **options)
             night.told = list(night.phases.filter(run=night.run))
             raise RollBackRehearsal
     except RollBackRehearsal:
@@ -145,7 +141,7 @@ def rehearse(space: Space, *, now: datetime, **how: Any) -> Night:
 
 @contextmanager
 def sleep_lease(space: Space) -> Iterator[leases.Held]:
-    """Hold the night of this space; it is taken over soon after its process has died."""
+    """Hold the night of this space; another process takes over soon after this one has died."""
     try:
         with leases.hold(f"night-{space.pk}") as lease:
             yield lease
@@ -162,20 +158,18 @@ def is_asleep(space: Space) -> bool:
 def _begin(space: Space, *, now: datetime, mode: str, asked_by: str) -> Night:
     held = golden.red(space)
     unfinished = Night.objects.filter(space=space).exclude(status=Night.Status.SUCCESS)
-    night = unfinished.order_by("local_date").first()
-    if night:
+    if night := unfinished.order_by("local_date").first():
         night.attempts += 1
     else:
-        night, made = Night.objects.get_or_create(
+        night, created = Night.objects.get_or_create(
             space=space,
             local_date=space.local_date(now),
             defaults={"started_at": now, "mode": mode, "asked_by": asked_by, "held": held},
         )
-        if made:
+        if created:
             return night
         night.run += 1
-        night.started_at, night.undone_at = now, None
-        night.asked_by = asked_by
+        night.started_at, night.undone_at, night.asked_by = now, None, asked_by
     night.status, night.error, night.ended_at = Night.Status.RUNNING, "", None
     night.mode, night.held = mode, held
     night.save()
@@ -218,13 +212,9 @@ def _run_phase(
 @transaction.atomic
 def _open_phase(night: Night, phase: Phase, position: int, run: PhaseRun | None) -> PhaseRun:
     if run is None:
-        run = PhaseRun(
-            night=night,
-            run=night.run,
-            phase=phase.name,
-            position=position,
-            plan=phase.plan(night, night.started_at),
-        )
+        plan = phase.plan(night, night.started_at)
+        where = {"night": night, "run": night.run, "phase": phase.name, "position": position}
+        run = PhaseRun(plan=plan, **where)
         insert(run)
     elif run.status == PhaseRun.Status.FAILED:
         run.status, run.error, run.ended_at = PhaseRun.Status.RUNNING, "", None
@@ -252,9 +242,8 @@ def _think(run: PhaseRun, phase: Phase, context: PhaseContext) -> None:
     with context.complete.asking():
         phase.think(context, run.plan[run.cursor])
     if context.complete.spent and not had_spent:
-        run.lines.append(
-            sentence(N_("The night has spent what it may; heuristics go on from here."))
-        )
+        spent = N_("The night has spent what it may; heuristics go on from here.")
+        run.lines.append(sentence(spent))
 
 
 @transaction.atomic
@@ -264,12 +253,12 @@ def _do_item(run: PhaseRun, phase: Phase, context: PhaseContext, lease: leases.H
     for name, n in outcome.counts.items():
         run.counts[name] = round(run.counts.get(name, 0) + n, 6)
     run.lines += outcome.lines
-    written = ["cursor", "counts", "lines"]
+    fields = ["cursor", "counts", "lines"]
     if run.cursor == len(run.plan):
         run.status, run.ended_at = PhaseRun.Status.SUCCESS, timezone.now()
-        written += ["status", "ended_at"]
-    save_fields(run, *written)
-    # Last, so that the row is held for a moment only: whoever was taken over keeps nothing.
+        fields += ["status", "ended_at"]
+    save_fields(run, *fields)
+    # Last, so that the row is held for a moment only; a process that lost the lease keeps nothing.
     leases.confirm(lease)
 
 
@@ -298,16 +287,13 @@ def _succeed(night: Night) -> None:
     night.status, night.phase, night.ended_at = Night.Status.SUCCESS, "", timezone.now()
     night.cost = budgeted_model.night_spending(night)[0]
     night.save(update_fields=["status", "phase", "ended_at", "cost"])
-    thought = night.proposals.exclude(mode=budgeted_model.HEURISTICS)
-    if night.cost and (count := thought.count()):
-        # What asking cost is borne by what a model proposed.
-        thought.update(cost=night.cost / count)
+    by_model = night.proposals.exclude(mode=budgeted_model.HEURISTICS)
+    if night.cost and (count := by_model.count()):
+        # What a model proposed shares what asking it cost.
+        by_model.update(cost=night.cost / count)
     reminding.announce(night)
     jobs.ask_golden(night.space_id, "night")
     jobs.call_hooks("night-done", object_id=night.pk, space_id=night.space_id)
-
-
-MIN_BETWEEN_NIGHTS = timedelta(hours=20)
 
 
 def is_past_hour(
@@ -320,7 +306,7 @@ def is_past_hour(
     slept: bool,
     between: timedelta = MIN_BETWEEN_NIGHTS,
 ) -> bool:
-    """Past the hour on a local date that has not slept, and long enough after the last night.
+    """Whether the hour has passed on a date not slept yet, long enough after the last night.
 
     A wall clock that skips 02:30 is past it at 03:00; one that shows it twice has slept by then.
     A last night in the future (the clock was set back) counts as far away, not as just now.

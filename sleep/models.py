@@ -13,15 +13,15 @@ SENTENCE = '{"sentence": '
 
 
 def sentence(english: str, values: dict | None = None) -> str:
-    """Return a sentence of ours as it is stored: its English form and the values in it.
+    """Return a sentence of Keno's as it is stored: its English form and the values in it.
 
-    Mark the English form with gettext_noop. `shown` reads it in the reader's language.
+    Mark the English form with gettext_noop; shown() translates it for the reader.
     """
     return json.dumps({"sentence": english} | (values or {}), ensure_ascii=False, default=str)
 
 
 def shown(stored: str) -> str:
-    """Return what is stored, a sentence of ours in the language of the reader."""
+    """Return what is stored; translate it when it is a sentence of Keno's."""
     if not isinstance(stored, str) or not stored.startswith(SENTENCE):
         return stored
     try:
@@ -35,7 +35,7 @@ def shown(stored: str) -> str:
 
 
 class SentenceField(ContentField):
-    """Words of people as they are, or a sentence of ours in the reader's language."""
+    """People's words as they are, or a sentence of Keno's in the reader's language."""
 
     def from_db_value(self, value, expression, connection):
         return shown(self.decrypt(value))

@@ -1,9 +1,7 @@
-"""Reading a night, taking it back by the line or as a whole, and whether nights are slept."""
+"""Read nights, undo them by the line or as a whole, and check whether they are slept."""
 
-from collections import defaultdict
 from datetime import datetime, timedelta
 from typing import NamedTuple
-from uuid import UUID
 
 from django.core.exceptions import ObjectDoesNotExist
 from django.db import transaction
@@ -24,8 +22,9 @@ from sleep.models import Claim, Night, NightChange, Proposal
 # The kinds of lines by which a night believes something.
 BELIEVED_KINDS = ("agreement", "curated")
 STOPPED = "night.stopped"
+# How long nights leave alone what a person took back.
 SPARE_FOR = timedelta(days=30)
-# A day and the hour in which the next night is looked for, and one to spare.
+# A day, the hour in which the next night is looked for, and one more.
 OVERDUE_AFTER = timedelta(hours=26)
 
 
@@ -64,10 +63,7 @@ def redo_change(change: NightChange, *, by: str) -> NightChange:
 
 
 def stop(night: Night, *, by: str) -> bool:
-    """Ask the running night to end after the phase it is in; what is left waits for the next one.
-
-    The entry of the audit is what the night looks for.
-    """
+    """Ask the running night to end after the phase it is in, by an entry in the audit."""
     if night.status != Night.Status.RUNNING or is_stopped(night):
         return False
     audit.record(STOPPED, actor=by, space=night.space, obj=night, run=night.run)
@@ -75,22 +71,22 @@ def stop(night: Night, *, by: str) -> bool:
 
 
 def is_stopped(night: Night) -> bool:
-    asked = _asked_to_stop(space=night.space_id, night=str(night.pk))
-    return any(details.get("run") == night.run for (details,) in asked)
+    entries = _stop_entries(space=night.space_id, night=str(night.pk))
+    return any(details.get("run") == night.run for (details,) in entries)
 
 
 @prepared(space="bigint", night="varchar")
-def _asked_to_stop(space, night):
-    asked = AuditEntry.objects.filter(space=space, action=STOPPED, object_id=night)
-    return asked.order_by().values_list("details")
+def _stop_entries(space, night):
+    entries = AuditEntry.objects.filter(space=space, action=STOPPED, object_id=night)
+    return entries.order_by().values_list("details")
 
 
 @transaction.atomic
 def undo(night: Night, *, by: str, now: datetime | None = None, later_too: bool = False) -> Undone:
-    """Undo the night: what it applied is taken back, what it asks is withdrawn, and what it read is
-    unread. What was changed since stays, and is named, unless that is taken back too.
+    """Take back what the night applied, withdraw what it asks and forget that it read its episodes.
 
-    What people decided of it stays: each decision has its own undo.
+    What was changed since stays, and is returned, unless `later_too`. What people decided stays:
+    each decision has its own undo.
     """
     now = now or timezone.now()
     standing = list(night.changes.select_for_update().filter(undone_at=None).order_by("-pk"))
@@ -102,8 +98,8 @@ def undo(night: Night, *, by: str, now: datetime | None = None, later_too: bool 
         raise NothingToUndo
     night.undone_at = now
     night.save(update_fields=["undone_at"])
-    told = {"withdrawn": withdrawn, "unread": unread}
-    audit.record("night.undone", actor=by, space=night.space, obj=night, **told)
+    counts = {"withdrawn": withdrawn, "unread": unread}
+    audit.record("night.undone", actor=by, space=night.space, obj=night, **counts)
     return Undone(len(gone), kept)
 
 
@@ -125,21 +121,13 @@ def _was_taken_back(change: NightChange, *, by: str, later_too: bool) -> bool:
     return True
 
 
-def kept_contexts(space: Space, *, now: datetime) -> dict[str, list[UUID]]:
-    """Lines that a person took back, not whole nights, by kind: what they changed is left alone."""
-    lines = NightChange.objects.filter(space=space, undone_at__gt=now - SPARE_FOR)
-    found = defaultdict(list)
-    for kind, context in lines.exclude(undone_at=F("night__undone_at")).values_list(
-        "kind", "context"
-    ):
-        found[kind].append(context)
-    return found
-
-
-def exclude_changed_by(rows: QuerySet, contexts: list[UUID]) -> QuerySet:
-    """The rows that none of these changed."""
-    touched = events_of(rows.model).filter(pgh_context_id__in=contexts)
-    return rows.exclude(pk__in=touched.values("pgh_obj_id")) if contexts else rows
+def exclude_taken_back(rows: QuerySet, kind: str, *, space: Space, now: datetime) -> QuerySet:
+    """Leave out what such a line of a night changed and a person, not a whole undo, took back."""
+    lines = NightChange.objects.filter(space=space, kind=kind, undone_at__gt=now - SPARE_FOR)
+    lines = lines.exclude(undone_at=F("night__undone_at"))
+    contexts = list(lines.values_list("context", flat=True))
+    events = events_of(rows.model).filter(pgh_context_id__in=contexts)
+    return rows.exclude(pk__in=events.values("pgh_obj_id")) if contexts else rows
 
 
 def was_undone(space: Space, text: str) -> bool:
@@ -149,7 +137,7 @@ def was_undone(space: Space, text: str) -> bool:
 
 
 def _withdraw(night: Night) -> int:
-    """Nobody decided these, so a later night may ask again: their keys are free."""
+    """Expire what nobody decided and free its keys, so that a later night may ask again."""
     return night.proposals.filter(status=Proposal.Status.PENDING).update(
         status=Proposal.Status.EXPIRED,
         reason=_("The night was undone."),
@@ -158,15 +146,15 @@ def _withdraw(night: Night) -> int:
 
 
 def _unread(night: Night, *, by: str) -> int:
-    """The next night reads its episodes again, and hears what they said as for the first time."""
+    """Let the next night read the episodes again, as for the first time; return how many."""
     plans = night.phases.filter(phase="consolidation").values_list("plan", flat=True)
     items = [item for plan in plans for item in plan]
     ids = [pk for item in items for pk in item.get("read", [])]
-    at = {datetime.fromisoformat(item["at"]) for item in items if "at" in item}
-    at |= {night.started_at}
+    times = {datetime.fromisoformat(item["at"]) for item in items if "at" in item}
+    times.add(night.started_at)
     Claim.objects.filter(space=night.space, episode__in=ids).delete()
-    Claim.objects.filter(space=night.space, settled_at__in=at).update(settled_at=None)
-    read = Episode.objects.filter(space=night.space, pk__in=ids, consolidated_at__in=at)
+    Claim.objects.filter(space=night.space, settled_at__in=times).update(settled_at=None)
+    read = Episode.objects.filter(space=night.space, pk__in=ids, consolidated_at__in=times)
     with history.change(by=by, why="undo", night=night.pk):
         return read.update(consolidated_at=None)
 
@@ -176,31 +164,31 @@ def latest(space: Space) -> Night | None:
 
 
 def last_slept(space: Space, moment: str = "started_at") -> datetime | None:
-    """When the last night that was slept through began, or another `moment` of it."""
+    """Return when the last completed night began, or another `moment` of it."""
     slept = Night.objects.filter(space=space, status=Night.Status.SUCCESS)
     return slept.order_by(f"-{moment}").values_list(moment, flat=True).first()
 
 
 def health(space: Space, now: datetime) -> Finding:
-    """A night that failed is an error; one that is late, or never came, a warning."""
+    """Report a failed night as an error; one that is late, or never came, as a warning."""
     last = latest(space)
     if last and last.status == Night.Status.FAILED:
         text = _("The last night failed: %(error)s") % {"error": last.error[:200]}
         return Finding("night", ERROR, text)
-    since = last.started_at if last else space.created_at
-    if now - since <= OVERDUE_AFTER:
+    age = now - (last.started_at if last else space.created_at)
+    if age <= OVERDUE_AFTER:
         return Finding("night")
-    return Finding("night", WARNING, _late(now - since) if last else _("No night was slept yet."))
+    if not last:
+        return Finding("night", WARNING, _("No night was slept yet."))
+    if age.days < 2:
+        text = _("The last night was %(n)s hours ago.") % {"n": int(age.total_seconds() // 3600)}
+    else:
+        text = _("The last night was %(n)s days ago.") % {"n": age.days}
+    return Finding("night", WARNING, text)
 
 
 def overdue(*, now: datetime) -> int:
-    """How many spaces should have slept since and did not."""
+    """Count the spaces that should have slept since and did not."""
     slept = Night.objects.filter(space=OuterRef("pk"), started_at__gt=now - OVERDUE_AFTER)
     old = Space.objects.filter(created_at__lte=now - OVERDUE_AFTER)
     return old.exclude(Exists(slept)).count()
-
-
-def _late(age: timedelta) -> str:
-    if age.days < 2:
-        return _("The last night was %(n)s hours ago.") % {"n": int(age.total_seconds() // 3600)}
-    return _("The last night was %(n)s days ago.") % {"n": age.days}

@@ -1,6 +1,6 @@
-"""What chats offered and nobody decided there is proposed, a few a day."""
+"""Propose what chats offered and nobody decided there, a few a day."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime, time, timedelta
 
 from django.utils.translation import gettext_noop as N_
@@ -12,13 +12,13 @@ from sleep import proposals
 from sleep.models import Night, Proposal, sentence
 from sleep.proposals import GATED, OFFER
 
-# So many a day; what was said longer ago is not asked about any more.
+# How many a day, and how old the words may be.
 MAX_OFFERS, OFFERS_SINCE = 5, timedelta(days=14)
 OFFER_FIELDS = ("subject", "kind", "category", "confidence", "quote", "language")
 
 
 def propose_offers(space: Space, *, now: datetime, night: Night | None = None) -> int:
-    """Put before people what chats offered and nobody decided, the surest first; how many.
+    """Propose what chats offered and nobody decided, the surest first; return how many.
 
     Never more than MAX_OFFERS on one day of the space, whatever is said.
     """
@@ -26,47 +26,49 @@ def propose_offers(space: Space, *, now: datetime, night: Night | None = None) -
     today = Proposal.objects.filter(space=space, created_at__gte=begin, created_at__lte=now)
     asked = today.filter(flags__contains=[OFFER]).exclude(flags__contains=[GATED])
     room = MAX_OFFERS - asked.count()
-    waiting = Message.objects.filter(
+    messages = Message.objects.filter(
         space=space, sent_at__gt=now - OFFERS_SINCE, journal__contains=[{"outcome": ingest.OFFERED}]
     )
-    found = [
-        (message, place, line)
-        for message in waiting.select_related("chat")
-        for place, line in offers.of_message(message)
-        if line["outcome"] == ingest.OFFERED and not suspicions(message.flags)
-    ]
+    rows = _open_offers(messages.select_related("chat"))
+    rows = [row for row in rows if not suspicions(row[0].flags)]
     made = 0
-    known = proposals.known_keys(space, [offer_key(message, place) for message, place, _ in found])
-    for message, place, line in sorted(found, key=lambda one: -one[2].get("confidence", 0)):
-        is_asked = offer_key(message, place) in known
-        if is_asked or (made >= room and not line.get("held")):
+    known = proposals.known_keys(space, [offer_key(message, place) for message, place, _ in rows])
+    for message, place, line in sorted(rows, key=lambda row: -row[2].get("confidence", 0)):
+        is_known = offer_key(message, place) in known
+        if is_known or (made >= room and not line.get("held")):
             continue
         made += propose_offer(message, place, line, night=night, now=now) is not None
     return made
 
 
 def propose_held(messages: Iterable[Message], *, now: datetime) -> int:
-    """Put before people at once what these messages said and a gate holds; how many."""
-    found = [
-        propose_offer(message, place, line, now=now)
-        for message in messages
-        for place, line in offers.of_message(message)
-        if line["outcome"] == ingest.OFFERED and line.get("held")
-    ]
-    return sum(made is not None for made in found)
+    """Propose at once what a gate holds of these messages; return how many."""
+    rows = [row for row in _open_offers(messages) if row[2].get("held")]
+    return sum(propose_offer(*row, now=now) is not None for row in rows)
+
+
+def _open_offers(messages: Iterable[Message]) -> Iterator[tuple[Message, int, dict]]:
+    for message in messages:
+        for place, line in offers.of_message(message):
+            if line["outcome"] == ingest.OFFERED:
+                yield message, place, line
 
 
 def propose_offer(
     message: Message, place: int, line: dict, *, now: datetime, night: Night | None = None
 ) -> Proposal | None:
-    is_wish, held = line["kind"] == ingest.WISH, line.get("held", "")
+    kind, held, fields = Proposal.Kind.ADD, line.get("held", ""), {}
+    if line["kind"] == ingest.WISH:
+        is_limit = line.get("category") == ingest.LIMIT
+        kind = Proposal.Kind.RULE if is_limit else Proposal.Kind.PREFERENCE
+    else:
+        fields = {name: line[name] for name in OFFER_FIELDS if name in line}
     unsure = N_("Heard in a chat, but not surely enough to be believed.")
-    named = {name: line[name] for name in OFFER_FIELDS if name in line and not is_wish}
     return proposals.propose(
         message.space,
-        _kind_of_offer(line),
+        kind,
         key=offer_key(message, place),
-        after={"text": line["text"], "offer": [message.pk, place]} | named,
+        after={"text": line["text"], "offer": [message.pk, place]} | fields,
         title=line["text"],
         rationale=sentence(N_("What comes this way is held for you.") if held else unsure),
         evidence=[{"message": message.pk, "quote": line.get("quote", "")}],
@@ -78,18 +80,11 @@ def propose_offer(
     )
 
 
-def _kind_of_offer(line: dict) -> str:
-    if line["kind"] != ingest.WISH:
-        return Proposal.Kind.ADD
-    is_limit = line.get("category") == ingest.LIMIT
-    return Proposal.Kind.RULE if is_limit else Proposal.Kind.PREFERENCE
-
-
 def offer_key(message: Message, place: int) -> str:
     return proposals.key("offer", message.pk, place)
 
 
 def offer_decided(message: Message, place: int) -> None:
-    """The chip under the message decided it: nobody is asked again."""
+    """Stop asking about an offer that was decided under its message."""
     waiting = Proposal.objects.filter(space=message.space_id, key=offer_key(message, place))
     waiting.filter(status=Proposal.Status.PENDING).update(status=Proposal.Status.EXPIRED)

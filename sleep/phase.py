@@ -9,8 +9,9 @@ from typing import Any
 from memory.history import changes as history
 from memory.models import Space
 from memory.models.prepared import insert
+from sleep import proposals
 from sleep.budgeted_model import BudgetedModel
-from sleep.models import Night, NightChange
+from sleep.models import Night, NightChange, Proposal
 
 
 @dataclass
@@ -23,16 +24,13 @@ class Outcome:
     def count(self, name: str, n: float = 1) -> None:
         self.counts[name] = round(self.counts.get(name, 0) + n, 6)
 
-    def say(self, line: str) -> None:
-        self.lines.append(line)
-
 
 @dataclass(frozen=True)
 class Phase:
     """A part of the night. `plan` lists items (JSON); `work` does one of them.
 
-    `think` asks the model what `work` will want to know: before its transaction, so that what was
-    spent stays on record. It changes nothing.
+    `think` asks the model what `work` will need, before its transaction begins: so what was spent
+    stays on record. It changes nothing.
     """
 
     name: str
@@ -55,24 +53,20 @@ class PhaseContext:
     def space(self) -> Space:
         return self.night.space
 
+    def propose(self, kind: str, **fields: Any) -> Proposal | None:
+        """Ask people to decide a change; `fields` are what proposals.propose() takes."""
+        return proposals.propose(self.space, kind, night=self.night, **fields)
+
     @contextmanager
     def record_change(
         self, kind: str, text: str, *, evidence: list = (), mode: str = "heuristics"
     ) -> Iterator:
-        """Changes made inside are one line of the night and are undone together."""
+        """Make the changes inside one line of the night, which is undone as a whole."""
         with history.change(by="night", why=kind, night=self.night.pk) as context:
             yield context
-        line = NightChange(
-            space=self.space,
-            night=self.night,
-            phase=self.phase,
-            kind=kind,
-            text=text,
-            context=context.id,
-            evidence=list(evidence),
-            mode=mode,
-        )
-        insert(line)
+        fields = {"kind": kind, "text": text, "evidence": list(evidence), "mode": mode}
+        where = {"space": self.space, "night": self.night, "phase": self.phase}
+        insert(NightChange(context=context.id, **where, **fields))
 
 
 FUSE_SHARE = 0.25
@@ -94,7 +88,3 @@ class Fuse:
 
     def allows(self, count: int) -> bool:
         return count <= self.limit
-
-    def state(self, count: int) -> dict:
-        """What the night's page shows."""
-        return {"tier": self.tier, "total": self.total, "limit": self.limit, "taken": count}

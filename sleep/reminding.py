@@ -1,4 +1,4 @@
-"""Notices about proposals: what a night asks, and what has waited for a week."""
+"""Send notices about proposals: what a night asks, and what has waited for a week."""
 
 from collections import Counter
 from datetime import datetime, timedelta
@@ -25,45 +25,37 @@ def announce(night: Night) -> Notice | None:
     if not waiting:
         return None
     key = f"proposals-{night.pk}-{night.run}"
-    text = partial(_announced, night, waiting)
+    text = partial(_announcement, night, waiting)
     return notices.tell(night.space, kind=NEW_PROPOSALS, key=key, text=text, link=LINK)
 
 
-def _announced(night: Night, waiting: list[Proposal]) -> str:
-    kinds = Counter(one.get_kind_display() for one in waiting)
-    told = ", ".join(
-        f"{kind.lower()} ({count})" if count > 1 else kind.lower()
-        for kind, count in sorted(kinds.items())
-    )
+def _announcement(night: Night, waiting: list[Proposal]) -> str:
+    kinds = sorted(Counter(one.get_kind_display() for one in waiting).items())
+    names = (f"{kind.lower()} ({n})" if n > 1 else kind.lower() for kind, n in kinds)
+    date = date_format(night.local_date, "MONTH_DAY_FORMAT")
     return ngettext(
         "The night of %(date)s has %(n)s proposal for you: %(kinds)s.",
         "The night of %(date)s has %(n)s proposals for you: %(kinds)s.",
         len(waiting),
-    ) % {
-        "date": date_format(night.local_date, "MONTH_DAY_FORMAT"),
-        "n": len(waiting),
-        "kinds": told,
-    }
+    ) % {"date": date, "n": len(waiting), "kinds": ", ".join(names)}
 
 
 def to_remind(spaces: QuerySet[Space], *, now: datetime) -> QuerySet[Space]:
-    """Return those of the spaces in which something has waited for a week or more."""
+    """Return the spaces in which something has waited for a week or more."""
     waiting = Proposal.objects.filter(status=Proposal.Status.PENDING, created_at__lte=now - WEEK)
     return spaces.filter(pk__in=waiting.values("space"))
 
 
 def remind(space: Space, *, now: datetime) -> Notice | None:
-    """Once a week, as long as something has waited for a week or more."""
+    """Remind once a week, as long as something has waited for a week or more."""
     waiting = Proposal.objects.filter(space=space, status=Proposal.Status.PENDING)
     oldest = waiting.order_by("created_at").values_list("created_at", flat=True).first()
-    told = Notice.objects.filter(space=space, kind=WAITING_PROPOSALS, created_at__gt=now - WEEK)
-    if oldest is None or now - oldest < WEEK or told.exists():
+    recent = Notice.objects.filter(space=space, kind=WAITING_PROPOSALS, created_at__gt=now - WEEK)
+    if oldest is None or now - oldest < WEEK or recent.exists():
         return None
     text = partial(_reminder, waiting.count(), (now - oldest).days)
-    day = space.local_date(now)
-    notice = notices.tell(
-        space, kind=WAITING_PROPOSALS, key=f"proposals-wait-{day}", text=text, link=LINK
-    )
+    key = f"proposals-wait-{space.local_date(now)}"
+    notice = notices.tell(space, kind=WAITING_PROPOSALS, key=key, text=text, link=LINK)
     if notice:
         Notice.objects.filter(pk=notice.pk).update(created_at=now)
     return notice
@@ -72,7 +64,5 @@ def remind(space: Space, *, now: datetime) -> Notice | None:
 def _reminder(n: int, days: int) -> str:
     counted = ngettext("%(n)s proposal waits", "%(n)s proposals wait", n) % {"n": n}
     age = ngettext("%(n)s day", "%(n)s days", days) % {"n": days}
-    return _("%(waiting)s for a decision, the oldest for %(age)s.") % {
-        "waiting": counted,
-        "age": age,
-    }
+    values = {"waiting": counted, "age": age}
+    return _("%(waiting)s for a decision, the oldest for %(age)s.") % values

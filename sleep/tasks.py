@@ -1,6 +1,7 @@
-"""The night's jobs: an hourly look at who is due, and one job per space that sleeps."""
+"""The night's jobs: an hourly look for spaces that are due, and one job per space that sleeps."""
 
 import logging
+from contextlib import suppress
 
 from django.utils import timezone, translation
 from procrastinate.contrib.django import app
@@ -43,27 +44,22 @@ def look(timestamp: int) -> None:
 @app.task(name="sleep.night", retry=AFTER_OUTAGE)
 def night(space_id: int, asked_by: str = "") -> None:
     space = Space.objects.get(pk=space_id)
-    try:
-        given = {
-            "asked_by": asked_by,
-            "if_due": not asked_by,
-            **budgeted_model.model_for_space(space),
-        }
-        cycle.sleep(space, now=timezone.now(), **given)
-    except (cycle.AlreadyAsleep, cycle.NotDue):
-        return
+    options = {"asked_by": asked_by, "if_due": not asked_by}
+    with suppress(cycle.AlreadyAsleep, cycle.NotDue):
+        options |= budgeted_model.model_for_space(space)
+        cycle.sleep(space, now=timezone.now(), **options)
 
 
 @app.task(name="sleep.propose_held", retry=AFTER_OUTAGE)
 def propose_held(space_id: int, message_ids: list[int]) -> None:
-    """Put what a gate holds of these messages before people."""
-    heard = Message.objects.filter(space=space_id, pk__in=message_ids)
-    offer_proposals.propose_held(heard.select_related("space", "chat"), now=timezone.now())
+    """Propose what a gate holds of these messages."""
+    messages = Message.objects.filter(space=space_id, pk__in=message_ids)
+    offer_proposals.propose_held(messages.select_related("space", "chat"), now=timezone.now())
 
 
 @app.task(name="sleep.rescan", retry=AFTER_OUTAGE)
 def rescan(space_id: int) -> None:
-    """Look through what is believed with guards that changed."""
+    """Screen what is believed with guards that changed."""
     advice.rescan(Space.objects.get(pk=space_id))
 
 
@@ -78,9 +74,8 @@ def learn_import(space_id: int, entry_id: int, speaker: str = "", language: str 
 
 @periodic("sleep.mirror", cron="* * * * *")
 def keep_mirrors(timestamp: int) -> None:
-    """Keep the folders in step of the spaces that want one."""
-    wanted = Space.objects.filter(archived_at=None, settings__mirror=True).order_by("pk")
-    for space in wanted:
+    """Bring the folders of the spaces that want one in step."""
+    for space in Space.objects.filter(archived_at=None, settings__mirror=True).order_by("pk"):
         try:
             mirror.sync(space, mirror.folder_of(space))
         except (OSError, mirror.Busy) as error:

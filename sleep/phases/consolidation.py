@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from typing import Any
 
 from django.db import connection
 from django.db.models import QuerySet
@@ -35,14 +34,16 @@ READ = (
 BELIEVED = (
     "space", "chat", "subject", "text", "valid_from", "last_seen_at", "said_by", "message",
 )  # fmt: skip
-# How alike two problems are that are one, and so many facts of a subject are compared.
-SAME_PROBLEM, MAX_FACTS = 0.4, 400
-# So many pairs of names a night.
+# How alike two descriptions of one problem are.
+SAME_PROBLEM_THRESHOLD = 0.4
+# How many new facts a night compares with the rest.
+MAX_FACTS = 400
+# How many pairs of names a night asks about.
 MAX_PEOPLE = 5
 
 
 def plan(night: Night, now: datetime) -> list:
-    """Close what is over, weigh what is new, and read the most salient."""
+    """Close what is over, weigh what is new, and list the most salient to be read."""
     episodes.close_quiet(night.space, before=now - QUIET, by="night", now=now)
     waiting = list(_waiting(night))
     goals = [note.task for note in WorkingNote.objects.filter(space=night.space).exclude(task="")]
@@ -61,7 +62,7 @@ def plan(night: Night, now: datetime) -> list:
     # With a model, one by one: a killed night asks again about one episode at most.
     size = BATCH if night.mode == HEURISTICS else 1
     reads = [{"read": chosen[i : i + size]} for i in range(0, len(chosen), size)]
-    # When it was: so that undoing the night finds what it read and settled.
+    # The time lets undoing the night find what it read and settled.
     return [*reads, {"settle": True, "waiting": len(waiting), "at": now.isoformat()}]
 
 
@@ -94,9 +95,9 @@ def work(context: PhaseContext, item: dict) -> Outcome:
 def think(context: PhaseContext, item: dict) -> None:
     speaker_of = speaker_keys(context.space)
     batch = list(_episodes(item.get("read", [])))
-    told = claim_reader.read(batch, speaker_of=speaker_of)
+    texts = claim_reader.read(batch, speaker_of=speaker_of)
     for episode, messages in batch:
-        claim_reader.claims_of(episode, told[episode.pk], complete=context.complete)
+        claim_reader.claims_of(episode, texts[episode.pk], complete=context.complete)
         claim_reader.habit_of(episode, messages, complete=context.complete)
 
 
@@ -114,18 +115,17 @@ def _waiting(night: Night) -> QuerySet[Episode]:
 
 def _read(context: PhaseContext, ids: list[int]) -> Outcome:
     outcome, batch = Outcome(), list(_episodes(ids))
-    told = claim_reader.read(batch, speaker_of=speaker_keys(context.space))
-    found: list[Claim] = []
+    texts = claim_reader.read(batch, speaker_of=speaker_keys(context.space))
+    all_claims: list[Claim] = []
     for episode, messages in batch:
-        claims, kept_out = claim_reader.claims_of(
-            episode, told[episode.pk], complete=context.complete
-        )
-        found += claims
+        text = texts[episode.pk]
+        claims, kept_out = claim_reader.claims_of(episode, text, complete=context.complete)
+        all_claims += claims
         outcome.count("episodes")
         outcome.count("claims", len(claims))
         outcome.count("kept_out", kept_out)
         _keep_solution(context, episode, messages, outcome)
-    Claim.objects.bulk_create(found, ignore_conflicts=True)
+    Claim.objects.bulk_create(all_claims, ignore_conflicts=True)
     Episode.objects.filter(pk__in=ids).update(consolidated_at=context.now)
     return outcome
 
@@ -140,16 +140,14 @@ def _episodes(ids: list[int]) -> Iterator[tuple[Episode, list[Message]]]:
 
 
 def _keep_solution(context: PhaseContext, episode: Episode, messages, outcome: Outcome) -> None:
-    """Ask to keep what solved a problem: as a habit, and as a procedure when it helped again."""
+    """Propose what solved a problem: as a habit, and as a procedure when it helped again."""
     solved = claim_reader.habit_of(episode, messages, complete=context.complete)
     if not solved:
         return
     problem = solved.quotes[0]
     earlier = _solved_before(context, episode, problem)
-    Claim.objects.bulk_create(
-        [claim_reader.solution_claim(episode, problem, solved.response, at=context.now)],
-        ignore_conflicts=True,
-    )
+    claim = claim_reader.solution_claim(episode, problem, solved.response, at=context.now)
+    Claim.objects.bulk_create([claim], ignore_conflicts=True)
     if earlier:
         outcome.count("procedures", bool(_propose_procedure(context, episode, solved, earlier)))
     # What is ours to mend, or how things are set up, is a lesson: the next phase asks about it.
@@ -158,13 +156,12 @@ def _keep_solution(context: PhaseContext, episode: Episode, messages, outcome: O
 
 
 def _solved_before(context: PhaseContext, episode: Episode, problem: str) -> list[Claim]:
-    """Solutions of the same problem that earlier episodes of this chat tell."""
-    told = Claim.objects.filter(
-        space=context.space, chat=episode.chat_id, kind=Claim.SOLUTION
-    ).exclude(episode=episode)
-    told = told.exclude(episode__status=Episode.Status.DISCARDED).order_by("-said_at")[:200]
-    mine = error_patterns.gist(problem)
-    return [one for one in told if jaccard(mine, error_patterns.gist(one.quote)) >= SAME_PROBLEM]
+    """Return solutions of the same problem from earlier episodes of this chat."""
+    claims = Claim.objects.filter(space=context.space, chat=episode.chat_id, kind=Claim.SOLUTION)
+    claims = claims.exclude(episode=episode).exclude(episode__status=Episode.Status.DISCARDED)
+    gist, like = error_patterns.gist, SAME_PROBLEM_THRESHOLD
+    recent = claims.order_by("-said_at")[:200]
+    return [claim for claim in recent if jaccard(gist(problem), gist(claim.quote)) >= like]
 
 
 def _propose_procedure(
@@ -172,18 +169,11 @@ def _propose_procedure(
 ) -> Proposal | None:
     first = earlier[-1]
     title = error_patterns.when(first.quote)
-    evidence = [
-        {"episode": pk, "chat": episode.chat_id, "quote": quote}
-        for pk, quote in [
-            (episode.pk, solved.quotes[0]),
-            *((c.episode_id, c.quote) for c in earlier),
-        ]
-    ]
-    return proposals.propose(
-        context.space,
+    quotes = [(episode.pk, solved.quotes[0]), *((c.episode_id, c.quote) for c in earlier)]
+    evidence = [{"episode": pk, "chat": episode.chat_id, "quote": quote} for pk, quote in quotes]
+    return context.propose(
         Proposal.Kind.ADD,
         key=proposals.key("procedure", episode.chat_id, first.pk),
-        night=context.night,
         title=title,
         after={
             "text": f"{title}: {first.text}",
@@ -203,11 +193,9 @@ def _propose_procedure(
 
 
 def _propose_pattern(context: PhaseContext, episode: Episode, solved: Habit) -> Proposal | None:
-    return proposals.propose(
-        context.space,
+    return context.propose(
         Proposal.Kind.ADD_PATTERN,
         key=proposals.key("pattern", episode.chat_id, solved.trigger.casefold()),
-        night=context.night,
         title=solved.title,
         after={
             "trigger": solved.trigger,
@@ -226,7 +214,7 @@ def _propose_pattern(context: PhaseContext, episode: Episode, solved: Habit) -> 
 def _settle(context: PhaseContext, item: dict) -> Outcome:
     outcome = Outcome({"waiting": item["waiting"]})
     claims = list(_open_claims(context))
-    verdicts = agreement.judge_claims(claims, _known(context, claims))
+    verdicts = agreement.judge_claims(claims, _facts_about(context, claims))
     for verdict in verdicts:
         agreement.HANDLE[verdict.kind](context, verdict, outcome)
     for together in agreement.shared_by_chats(verdicts):
@@ -237,8 +225,7 @@ def _settle(context: PhaseContext, item: dict) -> Outcome:
 
 
 def _facts_since(context: PhaseContext) -> tuple[list[Fact], set[int]]:
-    """What is believed about the subjects that were spoken of since the last night, and what of it
-    is new."""
+    """Return the facts about subjects with news since the last night, and the ids of new ones."""
     since = nights.last_slept(context.space)
     live = Fact.objects.filter(space=context.space, status=Fact.Status.ACTIVE)
     new = live.filter(created_at__gt=since) if since else live
@@ -258,8 +245,8 @@ def _open_claims(context: PhaseContext) -> QuerySet[Claim]:
     )
 
 
-def _known(context: PhaseContext, claims: list[Claim]) -> list[Fact]:
-    subjects = {one.subject for one in claims} | {""}
+def _facts_about(context: PhaseContext, claims: list[Claim]) -> list[Fact]:
+    subjects = {claim.subject for claim in claims} | {""}
     live = Fact.objects.filter(space=context.space, status=Fact.Status.ACTIVE)
     return _believed(context, live.filter(subject__in=subjects)) if claims else []
 
@@ -273,41 +260,39 @@ def _believed(context: PhaseContext, facts: QuerySet[Fact]) -> list[Fact]:
 
 
 def ask_about_people(space: Space, *, night: Night | None = None) -> int:
-    """Ask whether two names are one person; so many at a time, and never twice about a pair."""
+    """Ask whether two names are one person: at most MAX_PEOPLE times, once about each pair."""
     made = 0
-    pairs = {
-        proposals.key("same", one.pk, other.pk): (one, other) for one, other in people.alike(space)
-    }
-    asked = proposals.known_keys(space, pairs)
-    for key, (one, other) in pairs.items():
-        if key in asked:
+    pairs = {proposals.key("same", *(row.pk for row in pair)): pair for pair in people.alike(space)}
+    known = proposals.known_keys(space, pairs)
+    for key, pair in pairs.items():
+        if key in known:
             continue
-        given: dict[str, Any] = {
-            "key": key,
-            "night": night,
-            "title": _same_title(one, other),
-            "rows": [one, other],
-            "after": {"names": [one.name, other.name]},
-            "rationale": sentence(N_("The same name, or a name and a relation, in two places.")),
-            "evidence": [
+        proposal = proposals.propose(
+            space,
+            Proposal.Kind.SAME,
+            key=key,
+            night=night,
+            title=_same_title(*pair),
+            rows=pair,
+            after={"names": [row.name for row in pair]},
+            rationale=sentence(N_("The same name, or a name and a relation, in two places.")),
+            evidence=[
                 proposals.evidence_of(fact)
-                for row in (one, other)
+                for row in pair
                 for fact in people.facts_of([row.pk], "about", "named").live().newest()[:2]
             ],
-        }
-        made += proposals.propose(space, Proposal.Kind.SAME, **given) is not None
+        )
+        made += proposal is not None
         if made >= MAX_PEOPLE:
             break
     return made
 
 
-def _same_title(one: Entity, other: Entity) -> str:
-    if one.name == other.name:
-        return sentence(
-            N_("Two are called %(name)s: are they the same person?"), {"name": one.name}
-        )
-    names = {"name": one.name, "other": other.name}
-    return sentence(N_("Are %(name)s and %(other)s the same person?"), names)
+def _same_title(first: Entity, second: Entity) -> str:
+    values = {"name": first.name, "other": second.name}
+    if first.name == second.name:
+        return sentence(N_("Two are called %(name)s: are they the same person?"), values)
+    return sentence(N_("Are %(name)s and %(other)s the same person?"), values)
 
 
 PHASE = Phase("consolidation", plan, work, think)

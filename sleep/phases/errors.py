@@ -1,4 +1,4 @@
-"""Errors: whose technical trouble it was, and what our own teaches. Lessons never feed back."""
+"""Errors: classify technical trouble and propose what our own teaches. Lessons never feed back."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -16,7 +16,7 @@ BATCH = 200
 
 
 def plan(night: Night, now: datetime) -> list:
-    """The episodes this night has read, and the failed calls since the last one."""
+    """List the episodes this night has read, and the failed calls since the last night."""
     run = PhaseRun.objects.filter(night=night, run=night.run, phase="consolidation").first()
     read = [pk for item in (run.plan if run else []) for pk in item.get("read", [])]
     last = nights.last_slept(night.space, "ended_at")
@@ -39,12 +39,11 @@ def think(context: PhaseContext, item: dict) -> None:
 
 
 def _troubled(ids: list[int]) -> Iterator[tuple[Episode, str]]:
-    """Episodes that speak of an error, each with its words."""
+    """Yield the episodes that speak of an error, each with its words."""
     episodes = Episode.objects.filter(pk__in=ids).exclude(status=Episode.Status.DISCARDED)
-    said = Message.objects.only("space", "episode", "role", "flags", "text")
-    words = Prefetch("messages", said)
-    episodes = episodes.only("space", "chat", "body", "language")
-    for episode in episodes.order_by("pk").prefetch_related(words):
+    messages = Message.objects.only("space", "episode", "role", "flags", "text")
+    episodes = episodes.only("space", "chat", "body", "language").order_by("pk")
+    for episode in episodes.prefetch_related(Prefetch("messages", messages)):
         text = claims.unsuspected(episode, episode.messages.all())
         if error_patterns.is_error(text):
             yield episode, text
@@ -53,18 +52,18 @@ def _troubled(ids: list[int]) -> Iterator[tuple[Episode, str]]:
 def _from_episodes(context: PhaseContext, ids: list[int]) -> Outcome:
     outcome = Outcome()
     for episode, text in _troubled(ids):
-        told = budgeted_model.ask_error(text, ask=context.complete) if context.complete else None
-        category, rule = told or (error_patterns.classify(error_patterns.error_line(text)), "")
+        answer = budgeted_model.ask_error(text, ask=context.complete) if context.complete else None
+        category, rule = answer or (error_patterns.classify(error_patterns.error_line(text)), "")
         outcome.count("errors")
         outcome.count(category)
-        if found := error_patterns.lesson(text, category=category if told else "", rule=rule):
-            mode = context.complete.model if told else HEURISTICS
-            outcome.count("lessons", _propose_lesson(context, episode, found, mode))
+        if lesson := error_patterns.lesson(text, category=category if answer else "", rule=rule):
+            mode = context.complete.model if answer else HEURISTICS
+            outcome.count("lessons", _propose_lesson(context, episode, lesson, mode))
     return outcome
 
 
 def _from_calls(context: PhaseContext, since: str) -> Outcome:
-    """Calls of a model that failed: counted by category; the outage itself was told already."""
+    """Count the failed calls of a model by category; the outage itself was announced already."""
     outcome = Outcome()
     calls = LlmCall.objects.filter(space=context.space, ok=False, at__lte=context.now)
     if since:
@@ -78,11 +77,9 @@ def _from_calls(context: PhaseContext, since: str) -> Outcome:
 def _propose_lesson(
     context: PhaseContext, episode: Episode, lesson: error_patterns.Lesson, mode: str
 ) -> bool:
-    made = proposals.propose(
-        context.space,
+    proposal = context.propose(
         Proposal.Kind.ADD,
         key=proposals.key("lesson", episode.chat_id, said_key(lesson.title)),
-        night=context.night,
         title=lesson.title,
         after={
             "text": lesson.text,
@@ -99,7 +96,7 @@ def _propose_lesson(
         confidence=0.6,
         mode=mode,
     )
-    return bool(made)
+    return proposal is not None
 
 
 PHASE = Phase("errors", plan, work, think)

@@ -20,7 +20,7 @@ def plan(night: Night, now: datetime) -> list:
 
 def think(context: PhaseContext, item: str) -> None:
     if item == "measure":
-        _from_model(context, _measured(context)[0])
+        _from_model(context, _measure(context)[0])
 
 
 def work(context: PhaseContext, item: str) -> Outcome:
@@ -30,32 +30,24 @@ def work(context: PhaseContext, item: str) -> Outcome:
         return Outcome({"suggestions": _look(context)})
     if item == "expire":
         return Outcome({"expired": proposals.expire_gone(context.space)})
-    outcome = Outcome()
-    measured, replies = _measured(context)
-    found = advice.advise(
-        measured,
-        opening=advice.habitual_opening(replies),
-        options=asdict(context.space.options),
-    )
-    for one in found:
-        outcome.count("suggestions", bool(_propose(context, one)))
-    for one in _from_model(context, measured):
-        made = _propose(context, one, mode=context.complete.model)
-        outcome.count("suggestions", bool(made))
-    return outcome
+    measures, replies = _measure(context)
+    opening, options = advice.habitual_opening(replies), asdict(context.space.options)
+    made = [_propose(context, one) for one in advice.advise(measures, opening, options)]
+    for suggestion in _from_model(context, measures):
+        made.append(_propose(context, suggestion, mode=context.complete.model))
+    return Outcome({"suggestions": sum(proposal is not None for proposal in made)})
 
 
 def _look(context: PhaseContext) -> int:
     """Look through memory; a night with nothing to read asks one thing, if there is one to ask."""
-    asked = Proposal.objects.filter(night=context.night).count()
     if advice.night_totals(context.night).get("episodes", 0):
         return advice.suggest(context)
-    if asked:
+    if Proposal.objects.filter(night=context.night).exists():
         return 0
     return advice.suggest(context, most=1)
 
 
-def _measured(context: PhaseContext) -> tuple[dict[str, float], list[str]]:
+def _measure(context: PhaseContext) -> tuple[dict[str, float], list[str]]:
     talk, replies = advice.reply_measures(context.space, now=context.now)
     memory = advice.memory_measures(context.space, now=context.now)
     night = advice.night_totals(context.night)
@@ -63,12 +55,12 @@ def _measured(context: PhaseContext) -> tuple[dict[str, float], list[str]]:
     return night | talk | memory, replies
 
 
-def _from_model(context: PhaseContext, measured: dict[str, float]) -> list[Advice]:
-    """What a model reads from the numbers alone; no words of anybody are shown to it."""
-    if not context.complete or measured.get("replies", 0) < advice.ENOUGH_REPLIES:
+def _from_model(context: PhaseContext, measures: dict[str, float]) -> list[Advice]:
+    """Ask a model for advice by the numbers alone; it is shown nobody's words."""
+    if not context.complete or measures.get("replies", 0) < advice.ENOUGH_REPLIES:
         return []
-    told = {name: n for name, n in measured.items() if name != "questions"}
-    rows = budgeted_model.ask_advice(told, language=context.space.language, ask=context.complete)
+    numbers = {name: n for name, n in measures.items() if name != "questions"}
+    rows = budgeted_model.ask_advice(numbers, language=context.space.language, ask=context.complete)
     return [
         Advice(said_key(row["suggestion"]), row["priority"], row["observation"], row["suggestion"])
         for row in rows
@@ -82,12 +74,10 @@ def _propose(
     if suggestion.kind == Proposal.Kind.SETTING:
         name = suggestion.change["name"]
         before = {name: getattr(context.space.options, name)}
-    return proposals.propose(
-        context.space,
+    return context.propose(
         suggestion.kind,
         # The same advice at most once a month: what was declined is not repeated every night.
         key=proposals.key("advice", suggestion.name, context.now.strftime("%Y-%m")),
-        night=context.night,
         title=suggestion.suggestion,
         before=before,
         after=suggestion.change,

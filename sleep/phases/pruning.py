@@ -1,7 +1,9 @@
-"""Pruning: what is stale, weak, old or twice there. All soft, all counted, inside the loss fuse."""
+"""Pruning: archive what is stale, weak, old or twice there, reversibly and inside the loss fuse."""
 
 from collections import defaultdict
+from collections.abc import Iterator
 from datetime import datetime, timedelta
+from functools import partial
 
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext_noop as N_
@@ -16,13 +18,17 @@ from memory.operations import reset
 from memory.text.normalise import short
 from sleep import budgeted_model, clusters, nights, proposals
 from sleep.budgeted_model import HEURISTICS
+from sleep.budgeted_model import DuplicateVerdict as Verdict
 from sleep.models import Night, Proposal, sentence
 from sleep.phase import Fuse, Outcome, Phase, PhaseContext
 
 BATCH = 100
 WEAK = 0.3
 # Episodes of one chat this alike within these days are one; a greeting every morning is not.
-SAME_EPISODE, NEAR_DAYS, MIN_GIST, MAX_COMPARED = 0.9, timedelta(days=7), 5, 2000
+SAME_EPISODE_THRESHOLD = 0.9
+NEAR_DAYS = timedelta(days=7)
+MIN_GIST = 5
+MAX_COMPARED = 2000
 
 
 def plan(night: Night, now: datetime) -> list:
@@ -30,19 +36,18 @@ def plan(night: Night, now: datetime) -> list:
     duplicates = {"duplicates_since": last.isoformat() if last else ""}
     if night.held:
         return [duplicates, {"records": True}]
-    spared = nights.kept_contexts(night.space, now=now)
-    notes = nights.exclude_changed_by(_stale_notes(night, now), spared["stale note"])
-    weak = nights.exclude_changed_by(_weak_patterns(night), spared["weak pattern"])
-    old = nights.exclude_changed_by(_old_episodes(night, now), spared["old episodes"])
-    old = list(old.values_list("pk", flat=True))
+    spare = partial(nights.exclude_taken_back, space=night.space, now=now)
+    notes = spare(_stale_notes(night, now), "stale note")
+    weak = spare(_weak_patterns(night), "weak pattern")
+    old = list(spare(_old_episodes(night, now), "old episodes").values_list("pk", flat=True))
     # An archived note lives on in an episode; still, not all of them in one night.
     fuse = Fuse("notes", WorkingNote.objects.filter(space=night.space).count())
-    found = {
+    ids = {
         "notes": list(notes.values_list("pk", flat=True)[: fuse.limit]),
         "patterns": list(weak.values_list("pk", flat=True)),
     }
     return [
-        *({name: ids} for name, ids in found.items() if ids),
+        *({name: pks} for name, pks in ids.items() if pks),
         *_episode_items(night, old),
         {"duplicate_episodes": True},
         duplicates,
@@ -78,8 +83,6 @@ def _old_episodes(night: Night, now: datetime) -> QuerySet[Episode]:
 
 
 def _episode_items(night: Night, old: list[int]) -> list[dict]:
-    if not old:
-        return []
     fuse = Fuse("episodes", Episode.objects.filter(space=night.space).remembered().count())
     if not fuse.allows(len(old)):
         return [{"too_many_episodes": old[:1000]}]
@@ -87,7 +90,7 @@ def _episode_items(night: Night, old: list[int]) -> list[dict]:
 
 
 def _archive_notes(context: PhaseContext, ids: list[int]) -> Outcome:
-    """A stale note becomes an episode, then the chat starts with an empty one."""
+    """Turn each stale note into an episode; its chat starts with an empty note."""
     outcome = Outcome()
     for note in WorkingNote.objects.filter(pk__in=ids).select_related("chat").order_by("pk"):
         with context.record_change("stale note", f"{note.chat}: {note}"):
@@ -112,32 +115,30 @@ def _archive_patterns(context: PhaseContext, ids: list[int]) -> Outcome:
     weak = list(Pattern.objects.filter(pk__in=ids, status=Pattern.Status.ACTIVE).order_by("pk"))
     total = Pattern.objects.filter(space=context.space, status=Pattern.Status.ACTIVE).count()
     fuse = Fuse("patterns", total)
-    outcome = Outcome({"patterns": 0})
     if not fuse.allows(len(weak)):
-        return _blown(context, fuse, Proposal.Kind.RETIRE_PATTERN, weak, outcome)
+        return _ask_instead(context, fuse, Proposal.Kind.RETIRE_PATTERN, weak, patterns=0)
     for pattern in weak:
         with context.record_change("weak pattern", f"{pattern.trigger} → {pattern.response}"):
             patterns.unlearn(pattern, by="night", now=context.now)
-        outcome.count("patterns")
-    return outcome
+    return Outcome({"patterns": len(weak)})
 
 
 def _archive_episodes(context: PhaseContext, ids: list[int]) -> Outcome:
-    outcome = Outcome()
+    outcome, groups = Outcome(), defaultdict(list)
     old = Episode.objects.filter(pk__in=ids, status=Episode.Status.CLOSED)
-    for (chat, month), some in _by_chat_and_month(old).items():
-        titles = "; ".join(short(str(episode), 60) for episode in some[:3])
-        more = f" +{len(some) - 3}" if len(some) > 3 else ""
+    for episode in old.order_by("started_at", "pk"):
+        groups[episode.chat_id, episode.started_at.strftime("%Y-%m")].append(episode)
+    for (chat, month), group in groups.items():
+        titles = "; ".join(short(str(episode), 60) for episode in group[:3])
+        more = f" +{len(group) - 3}" if len(group) > 3 else ""
         with context.record_change("old episodes", f"{titles}{more}" or month):
-            _summarise(context, chat, month, some)
-        outcome.count("episodes", len(some))
+            _summarise(context, chat, month, group)
+        outcome.count("episodes", len(group))
     return outcome
 
 
-def _summarise(
-    context: PhaseContext, chat: int | None, month: str, episodes_of_month: list[Episode]
-) -> None:
-    """One summary a chat and month: the one that is there grows."""
+def _summarise(context: PhaseContext, chat: int | None, month: str, old: list[Episode]) -> None:
+    """Summarise the episodes of a chat and month; a summary that is there grows."""
     year, number = map(int, month.split("-"))
     earlier = Episode.objects.filter(
         space=context.space,
@@ -149,99 +150,84 @@ def _summarise(
         started_at__year=year,
         started_at__month=number,
     )
-    grouping.summarise(episodes_of_month, by="night", into=earlier.first(), now=context.now)
-
-
-def _by_chat_and_month(old: QuerySet[Episode]) -> dict[tuple, list[Episode]]:
-    grouped = defaultdict(list)
-    for episode in old.order_by("started_at", "pk"):
-        grouped[episode.chat_id, episode.started_at.strftime("%Y-%m")].append(episode)
-    return grouped
+    grouping.summarise(old, by="night", into=earlier.first(), now=context.now)
 
 
 def _merge_episodes(context: PhaseContext, item: object) -> Outcome:
-    """What was written down twice within some days is one episode; it keeps every word."""
+    """Merge what was written down twice within some days; the episode keeps every word."""
     outcome = Outcome()
     since = context.now - NEAR_DAYS
     recent = Episode.objects.filter(
         space=context.space, status=Episode.Status.CLOSED, sticky=False, ended_at__gt=since
     ).exclude(source__in=["summary", "split", "merge"])
-    spared = nights.kept_contexts(context.space, now=context.now)["duplicate episodes"]
-    recent = recent.exclude(body="").order_by("started_at", "pk")
-    rows = list(nights.exclude_changed_by(recent, spared)[:MAX_COMPARED])
-    texts, scopes = [one.body for one in rows], [one.chat_id for one in rows]
-    for group in clusters.group_same(texts, scopes, alike=SAME_EPISODE):
-        some = [rows[place] for place in group]
-        if len(some) > 1 and len(clusters.gist(some[0].body)) >= MIN_GIST:
-            with context.record_change("duplicate episodes", some[0].title):
-                grouping.merge(some, by="night", now=context.now)
-            outcome.count("episodes_merged", len(some))
+    recent = nights.exclude_taken_back(
+        recent.exclude(body="").order_by("started_at", "pk"),
+        "duplicate episodes",
+        space=context.space,
+        now=context.now,
+    )
+    rows = list(recent[:MAX_COMPARED])
+    texts, scopes = [row.body for row in rows], [row.chat_id for row in rows]
+    for positions in clusters.group_same(texts, scopes, alike=SAME_EPISODE_THRESHOLD):
+        group = [rows[i] for i in positions]
+        if len(group) > 1 and len(clusters.gist(group[0].body)) >= MIN_GIST:
+            with context.record_change("duplicate episodes", group[0].title):
+                grouping.merge(group, by="night", now=context.now)
+            outcome.count("episodes_merged", len(group))
     return outcome
 
 
 def _too_many_episodes(context: PhaseContext, ids: list[int]) -> Outcome:
     old = list(Episode.objects.filter(pk__in=ids).order_by("pk"))
     total = Episode.objects.filter(space=context.space).remembered().count()
-    return _blown(context, Fuse("episodes", total), Proposal.Kind.RETIRE, old, Outcome())
+    return _ask_instead(context, Fuse("episodes", total), Proposal.Kind.RETIRE, old)
 
 
-def _blown(context: PhaseContext, fuse: Fuse, kind: str, rows: list, outcome: Outcome) -> Outcome:
-    """Too much at once: nothing is archived, a person is asked."""
-    made = proposals.propose(
-        context.space,
+def _ask_instead(context: PhaseContext, fuse: Fuse, kind: str, rows: list, **counts) -> Outcome:
+    """Archive nothing, because it is too much at once, and ask a person."""
+    text = N_("More than the loss fuse allows: %(limit)s of %(total)s.")
+    proposal = context.propose(
         kind,
         key=proposals.key("fuse", fuse.tier, *[row.pk for row in rows]),
-        night=context.night,
         title=sentence(N_("Archive %(n)s at once: %(tier)s"), {"n": len(rows), "tier": fuse.tier}),
         rows=rows,
-        rationale=sentence(
-            N_("More than the loss fuse allows: %(limit)s of %(total)s."),
-            {"limit": fuse.limit, "total": fuse.total},
-        ),
+        rationale=sentence(text, {"limit": fuse.limit, "total": fuse.total}),
         confidence=0.4,
         flags=["loss fuse"],
     )
-    outcome.count("fuse_blown")
-    outcome.count("proposed", bool(made))
-    return outcome
+    return Outcome(counts | {"fuse_blown": 1, "proposed": int(proposal is not None)})
 
 
 def think(context: PhaseContext, item: dict) -> None:
     if "duplicates_since" in item:
-        for some in _duplicates(context, item["duplicates_since"]):
-            budgeted_model.ask_duplicates([fact.text for fact in some], ask=context.complete)
+        list(_duplicates(context, item["duplicates_since"]))
 
 
-def _duplicates(context: PhaseContext, since: str) -> list[list[Fact]]:
-    """Facts that say nearly the same, where at least one is new since the last night."""
-    return clusters.duplicate_groups(
-        context.space, since=datetime.fromisoformat(since) if since else None
-    )
+def _duplicates(context: PhaseContext, since: str) -> Iterator[tuple[list[Fact], Verdict | None]]:
+    """Yield facts that say nearly the same and are new in part, with the model's verdict."""
+    start = datetime.fromisoformat(since) if since else None
+    for group in clusters.duplicate_groups(context.space, since=start):
+        texts, ask = [fact.text for fact in group], context.complete
+        yield group, budgeted_model.ask_duplicates(texts, ask=ask) if ask else None
 
 
 def _propose_merges(context: PhaseContext, since: str) -> Outcome:
     outcome = Outcome({"merges_proposed": 0})
-    for some in _duplicates(context, since):
-        texts = [fact.text for fact in some]
-        verdict = (
-            budgeted_model.ask_duplicates(texts, ask=context.complete) if context.complete else None
-        )
+    for group, verdict in _duplicates(context, since):
         if verdict and not verdict.duplicate:
             outcome.count("kept_apart")
             continue
-        outcome.count("merges_proposed", bool(_propose_merge(context, some, verdict)))
+        outcome.count("merges_proposed", bool(_propose_merge(context, group, verdict)))
     return outcome
 
 
 def _propose_merge(
-    context: PhaseContext, group: list[Fact], verdict: budgeted_model.DuplicateVerdict | None
+    context: PhaseContext, group: list[Fact], verdict: Verdict | None
 ) -> Proposal | None:
     keep = max(group, key=lambda fact: _worth(fact, group))
-    return proposals.propose(
-        context.space,
+    return context.propose(
         Proposal.Kind.MERGE,
         key=proposals.key("merge", *sorted(fact.pk for fact in group)),
-        night=context.night,
         title=keep.text,
         rows=group,
         after={"text": (verdict.merged if verdict else "") or keep.text, "keep": keep.pk},
@@ -253,25 +239,24 @@ def _propose_merge(
 
 
 def _worth(fact: Fact, group: list[Fact]) -> tuple:
-    """Which of them stays: a person's choice, then the wording that leaves nothing out."""
-    said = clusters.gist(fact.text)
-    full = all(clusters.gist(other.text) <= said for other in group)
+    """Rank which fact stays: a person's choice, then the wording that leaves nothing out."""
+    gist = clusters.gist(fact.text)
+    full = all(clusters.gist(other.text) <= gist for other in group)
     return fact.pinned, fact.sticky, full, fact.use_count, fact.confidence, -fact.pk
 
 
 def _empty_trash(context: PhaseContext, item: object) -> Outcome:
-    """What has lain in the trash long enough is erased: the one thing a night deletes."""
-    thrown = list(facts.expired(context.space, now=context.now))
-    gone = list(episodes.expired(context.space, now=context.now).select_related("space"))
-    for row in (*thrown, *gone):
+    """Erase what has lain in the trash long enough: the one thing a night deletes."""
+    old_facts = list(facts.expired(context.space, now=context.now))
+    old_episodes = list(episodes.expired(context.space, now=context.now).select_related("space"))
+    for row in (*old_facts, *old_episodes):
         _erase(row)
-    return Outcome(
-        {
-            "facts_deleted": len(thrown),
-            "episodes_deleted": len(gone),
-            "patterns_deleted": patterns.expire(context.space, now=context.now),
-        }
-    )
+    counts = {
+        "facts_deleted": len(old_facts),
+        "episodes_deleted": len(old_episodes),
+        "patterns_deleted": patterns.expire(context.space, now=context.now),
+    }
+    return Outcome(counts)
 
 
 def _erase(row: Fact | Episode) -> None:
@@ -289,19 +274,15 @@ def _is_believed_again(fact: Fact) -> bool:
 
 
 def _drop_records(context: PhaseContext, item: object) -> Outcome:
-    """Receipts and logs past their days; never more at once than the fuse allows."""
+    """Delete receipts and logs past their days; never more at once than the fuse allows."""
     outcome = Outcome()
     for records in reset.expired(context.space, now=context.now):
         fuse = Fuse(records.name, records.everything.count())
         gone = reset.delete(records, most=fuse.limit)
         outcome.count(f"{records.name}_deleted", gone)
         if gone and (left := records.old.count()):
-            outcome.say(
-                sentence(
-                    N_("%(n)s %(what)s past their days are left for the next nights: the limit."),
-                    {"n": left, "what": records.name},
-                )
-            )
+            text = N_("%(n)s %(what)s past their days are left for the next nights: the limit.")
+            outcome.lines.append(sentence(text, {"n": left, "what": records.name}))
     return outcome
 
 

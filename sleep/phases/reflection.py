@@ -27,15 +27,15 @@ def work(context: PhaseContext, item: str) -> Outcome:
 
 
 def reflect(totals: dict, measured: dict) -> dict[str, float]:
-    """The success metrics of a night, each 0..1 or a count."""
+    """Return the success metrics of a night, each from 0 to 1 or a count."""
     episodes = totals.get("episodes", 0)
     at_night = sum(totals.get(name, 0) for name in ("facts_new", "facts_restored"))
     learned = at_night + totals.get("facts_by_day", 0)
-    found = at_night + totals.get("patterns_proposed", 0) + totals.get("facts_proposed", 0)
+    proposed = totals.get("patterns_proposed", 0) + totals.get("facts_proposed", 0)
     return measured | {
         "learned": learned,
         "learning_rate": _share(learned, episodes),
-        "consolidation_yield": _share(found, episodes),
+        "consolidation_yield": _share(at_night + proposed, episodes),
         "error_repeat_rate": advice.error_repeat_rate(totals),
         "filler_rate": measured.get("filler_rate", 0),
         "voice_consistency": round(1 - min(1.0, 2 * measured.get("filler_rate", 0)), 4),
@@ -43,35 +43,27 @@ def reflect(totals: dict, measured: dict) -> dict[str, float]:
 
 
 def insights_of(totals: dict, numbers: dict) -> list[str]:
-    """What is worth a sentence; strict thresholds, as the documents have them."""
-    found = []
+    """Return a sentence for everything that is worth one."""
+    insights = []
     if numbers["learned"] > 5:
-        found.append(
-            sentence(
-                N_("High learning rate: %(facts)d new facts from %(episodes)d episodes."),
-                {"facts": numbers["learned"], "episodes": totals.get("episodes", 0)},
-            )
-        )
-    if totals.get("contradictions", 0):
-        found.append(sentence(N_("Contradictions found: %(n)d."), {"n": totals["contradictions"]}))
-    if totals.get("procedures", 0):
-        found.append(
-            sentence(N_("Solutions that helped again: %(n)d."), {"n": totals["procedures"]})
-        )
-    return found
+        values = {"facts": numbers["learned"], "episodes": totals.get("episodes", 0)}
+        text = N_("High learning rate: %(facts)d new facts from %(episodes)d episodes.")
+        insights.append(sentence(text, values))
+    counted = {
+        "contradictions": N_("Contradictions found: %(n)d."),
+        "procedures": N_("Solutions that helped again: %(n)d."),
+    }
+    insights += [sentence(counted[k], {"n": totals[k]}) for k in counted if totals.get(k, 0)]
+    return insights
 
 
 def _news(context: PhaseContext, insights: list[str]) -> list[str]:
-    """Without what an earlier night of this week has said already."""
+    """Leave out what an earlier night of this week has said, with whatever numbers."""
     week = context.now - timedelta(days=7)
     earlier = Reflection.objects.filter(space=context.space, at__gt=week, at__lt=context.now)
-    told = {_form(line) for lines in earlier.values_list("insights", flat=True) for line in lines}
-    return [line for line in insights if _form(line) not in told]
-
-
-def _form(insight: str) -> str:
-    """The sentence without its numbers."""
-    return insight.partition(", ")[0]
+    lines = (line for lines in earlier.values_list("insights", flat=True) for line in lines)
+    known = {line.partition(", ")[0] for line in lines}
+    return [line for line in insights if line.partition(", ")[0] not in known]
 
 
 def _share(part: float, whole: float) -> float:
