@@ -1,7 +1,7 @@
-"""After a reply: the lines about what was learned, and a look back at how good the answer was."""
+"""After a reply: the lines about what was learned, and a check of how good the answer was."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,49 +37,47 @@ PENALTIES = {
 
 
 def facts_of(group: Sequence[Message]) -> list[Fact]:
-    """The facts that were just learned from these messages, in their order."""
+    """Return the facts that were just learned from these messages, in their order."""
     lines = ingest.learned_from(group)
     pks = [line["fact"] for line in lines if line["outcome"] in LEARNED_OUTCOMES]
     rows = Fact.objects.select_related("reminder")
-    found = once(("learned", *pks), lambda: rows.in_bulk(pks)) if pks else {}
-    return [found[pk] for pk in dict.fromkeys(pks) if pk in found]
+    facts = once(("learned", *pks), lambda: rows.in_bulk(pks)) if pks else {}
+    return [facts[pk] for pk in dict.fromkeys(pks) if pk in facts]
 
 
 def corrected(group: Sequence[Message], learned: Sequence[Applied], *, person: str) -> str:
-    """What the reply adds when something gave way, and only then."""
-    gone = [old["text"] for line in ingest.learned_from(group) for old in line.get("before", ())]
-    gone += [old.text for old in _superseded_by(learned)]
-    told = [told_to(person, old) for old in dict.fromkeys(gone)]
-    return _("Corrected. Until now: %(old)s") % {"old": "; ".join(told)} if told else ""
+    """Return what the reply adds when a fact was superseded, else nothing."""
+    old = [fact["text"] for line in ingest.learned_from(group) for fact in line.get("before", ())]
+    new = [tag.done.row.pk for tag in learned if tag.tag == tags.FACT and _is_new(tag)]
+    if new:
+        superseded = Fact.objects.filter(superseded_by__in=new).order_by("pk")
+        old += [fact.text for fact in superseded]
+    texts = [told_to(person, words) for words in dict.fromkeys(old)]
+    return _("Corrected. Until now: %(old)s") % {"old": "; ".join(texts)} if texts else ""
 
 
 def lines_below(reply: str, group: Sequence[Message], learned: Sequence[Applied]) -> str:
-    """The lines to add below the reply; what it says itself is not said again."""
-    rows = [*facts_of(group), *(one.done.row for one in learned if _is_new(one))]
+    """Return the lines to add below the reply; what it says itself is left out."""
+    rows = [*facts_of(group), *(tag.done.row for tag in learned if _is_new(tag))]
     fresh = list({(type(row), row.pk): row for row in rows}.values())
     if not fresh:
         return ""
     said = text.normalise(reply)
     unsaid = [words for row in fresh if not _is_in(said, words := _words(row), row)]
-    lines = [_("Noted — %(text)s") % {"text": one} for one in unsaid[:MAX_LINES]]
+    lines = [_("Noted — %(text)s") % {"text": words} for words in unsaid[:MAX_LINES]]
     if len(unsaid) > MAX_LINES:
         lines.append(_("… and %(n)d more.") % {"n": len(unsaid) - MAX_LINES})
     return "\n".join([*lines, _("(/undo takes it back)")])
 
 
-def _superseded_by(learned: Sequence[Applied]) -> Iterable[Fact]:
-    new = [one.done.row.pk for one in learned if one.tag == tags.FACT and _is_new(one)]
-    return Fact.objects.filter(superseded_by__in=new).order_by("pk") if new else []
+def _is_new(tag: Applied) -> bool:
+    is_new = tag.done and tag.done.changed and tag.done.outcome in LEARNED_OUTCOMES
+    return bool(is_new and tag.done.row and tag.tag in SHOWN_TAGS)
 
 
-def _is_new(one: Applied) -> bool:
-    is_new = one.done and one.done.changed and one.done.outcome in LEARNED_OUTCOMES
-    return bool(is_new and one.done.row and one.tag in SHOWN_TAGS)
-
-
-def _is_in(said: str, one: str, row: object) -> bool:
-    told = (one, told_to(getattr(row, "said_by", ""), one))
-    return any(text.normalise(words) in said for words in told)
+def _is_in(reply: str, words: str, row: object) -> bool:
+    forms = (words, told_to(getattr(row, "said_by", ""), words))
+    return any(text.normalise(form) in reply for form in forms)
 
 
 def _words(row: Any) -> str:
@@ -90,7 +88,7 @@ def _words(row: Any) -> str:
 
 @dataclass(frozen=True)
 class Check:
-    """How good an answer looks, and by which signs."""
+    """How good an answer looks, and what speaks against it."""
 
     score: float
     quality: str
@@ -113,7 +111,7 @@ def check(answer: str, *, question: str, had_memory: bool, forbidden: Sequence[s
 
 
 def repetition(answer: str, question: str) -> float:
-    """Which part of the answer's longer words the question had already, 0..1."""
+    """Return the share, 0..1, of the answer's longer words that the question had already."""
     mine = [word for word in text.words(answer) if len(word) > 3]
     theirs = {word for word in text.words(question) if len(word) > 3}
     return sum(word in theirs for word in mine) / len(mine) if mine else 0.0

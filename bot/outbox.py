@@ -1,9 +1,10 @@
-"""What leaves: written with the reply, delivered at least once, never forgotten."""
+"""Outgoing messages: written with the reply, delivered at least once."""
 
 import json
 import logging
 from datetime import datetime, timedelta
 from functools import partial
+from typing import Any
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
@@ -27,9 +28,9 @@ from memory.text import normalise as text
 
 log = logging.getLogger(__name__)
 DELIVER = "bot.deliver"
-# What is ready to be sent goes before what is still to be thought about.
+# Sending goes before answering.
 PRIORITY = 20
-# What nobody could be told in this time is old news; it stands on the page.
+# An older notice is not sent any more; it stands on the page.
 DELIVER_WITHIN = timedelta(days=1)
 
 
@@ -44,7 +45,7 @@ def put(
 ) -> OutboxItem:
     """Have the text sent to the chat. The same key again sends nothing more."""
     channel = channels.get(chat.channel)
-    stays = channel is not None and not channel.delivers
+    needs_sending = channel is None or channel.delivers
     item = OutboxItem(
         chat=chat,
         key=key,
@@ -53,16 +54,16 @@ def put(
         kind=kind,
         text=text,
         created_at=now,
-        delivered_at=now if stays else None,
+        delivered_at=None if needs_sending else now,
     )
     if not insert(item, unless_there=True):
         return OutboxItem.objects.get(chat=chat, key=key)
-    if not stays:
-        send_later(item)
+    if needs_sending:
+        enqueue(item)
     return item
 
 
-def send_later(item: OutboxItem) -> None:
+def enqueue(item: OutboxItem) -> None:
     # One lock per chat: replies arrive in the order in which they were written.
     jobs.enqueue(
         DELIVER,
@@ -80,26 +81,20 @@ async def deliver(item_id: int) -> None:
         return
     channel = channels.get(item.chat.channel)
     if channel is None:
-        # An old job, or one that a person had tried again: to the process that has the channel.
-        await sync_to_async(send_later)(item)
+        # An old job, or one that a person had tried again: for the process that has the channel.
+        await sync_to_async(enqueue)(item)
         return
-    try:
-        external_id = await channel.send(_outgoing(item))
-    except SendFailed as error:
-        await sync_to_async(_not_delivered)(item, error)
-        raise
-    await sync_to_async(_delivered)(item, external_id)
-
-
-def _outgoing(item: OutboxItem) -> Outgoing:
     answered = item.message.reply_to if item.message else None
-    return Outgoing(
-        chat=item.chat,
-        text=item.text,
-        key=item.key,
-        reply_to=answered.external_id if answered else "",
-        kind=item.kind,
-    )
+    reply_to = answered.external_id if answered else ""
+    try:
+        outgoing = Outgoing(item.chat, item.text, item.key, reply_to, item.kind)
+        external_id = await channel.send(outgoing)
+    except SendFailed as error:
+        failed_at = timezone.now() if error.permanent else None
+        await _record(item, error=text.clean(str(error))[:300], failed_at=failed_at)
+        raise
+    sent_as = text.clean(external_id)[:128]
+    await _record(item, delivered_at=timezone.now(), external_id=sent_as, error="")
 
 
 def _waiting(item_id: int) -> OutboxItem | None:
@@ -110,25 +105,12 @@ def _waiting(item_id: int) -> OutboxItem | None:
     )
 
 
-def _delivered(item: OutboxItem, external_id: str) -> None:
-    OutboxItem.objects.filter(pk=item.pk).update(
-        delivered_at=timezone.now(),
-        attempts=F("attempts") + 1,
-        external_id=text.clean(external_id)[:128],
-        error="",
-    )
-
-
-def _not_delivered(item: OutboxItem, error: SendFailed) -> None:
-    OutboxItem.objects.filter(pk=item.pk).update(
-        attempts=F("attempts") + 1,
-        error=text.clean(str(error))[:300],
-        failed_at=timezone.now() if error.permanent else None,
-    )
+async def _record(item: OutboxItem, **fields: Any) -> None:
+    rows = OutboxItem.objects.filter(pk=item.pk)
+    await sync_to_async(rows.update)(attempts=F("attempts") + 1, **fields)
 
 
 async def call_webhook(delivery_id: int) -> None:
-    """Tell a program what has happened, under its webhook's signature."""
     from bot.channels import http
 
     delivery = await sync_to_async(webhooks.waiting)(delivery_id)
@@ -146,20 +128,20 @@ async def call_webhook(delivery_id: int) -> None:
 
 
 def page(name: str, *args: object) -> str:
-    """Return the address of the page, or only its path when KENO_URL is not set."""
+    """Return the URL of the page, or only its path when KENO_URL is not set."""
     return settings.KENO_URL + reverse(name, args=args)
 
 
 def say_reminders(*, now: datetime) -> int:
-    """Say every plan whose time has come in the chat where it was made; return how many."""
-    said = 0
+    """Send every plan whose time has come to the chat where it was made; return how many."""
+    count = 0
     for reminder in plans.due(now=now):
         try:
-            said += _remind(reminder, now=now)
+            count += _remind(reminder, now=now)
         except (ValueError, LookupError):
-            # One that cannot be said must not keep the others.
+            # One that fails must not keep the others.
             log.exception("reminder %s could not be said", reminder.pk)
-    return said
+    return count
 
 
 @transaction.atomic
@@ -169,43 +151,41 @@ def _remind(reminder: Reminder, *, now: datetime) -> bool:
         return False
     chat, fact = reminder.chat, reminder.fact
     with override(fact.language or chat.language or chat.space.language):
-        said = _("Reminder: %(text)s") % {"text": plans.bare(fact)}
+        words = _("Reminder: %(text)s") % {"text": plans.bare(fact)}
         if now - at > plans.LATE:
             today = at.date() == chat.space.local_date(now)
             clock = date_format(at, "H:i" if today else "D j M, H:i")
-            said = f"{said} {_('(this was for %(time)s)') % {'time': clock}}"
+            words = f"{words} {_('(this was for %(time)s)') % {'time': clock}}"
     key = f"reminder-{reminder.pk}-{at:%Y%m%dT%H%M}"
     received = chats.receive(
         chat,
-        text=said,
+        text=words,
         role=Message.Role.ASSISTANT,
         author="Keno",
         external_id=key,
         not_recalled=Message.NotRecalled.OWN_WORDS,
         now=now,
     )
-    put(chat, text=said, key=key, message=received.message, now=now)
+    put(chat, text=words, key=key, message=received.message, now=now)
     return True
 
 
 def deliver_notices(*, now: datetime) -> int:
-    """Hand what is new to the outbox; how many messages that makes."""
-    fresh = Notice.objects.filter(
-        delivered_at=None, seen_at=None, created_at__gt=now - DELIVER_WITHIN
-    )
+    """Put new notices into the outbox; return how many messages that makes."""
+    since = now - DELIVER_WITHIN
+    fresh = Notice.objects.filter(delivered_at=None, seen_at=None, created_at__gt=since)
     return sum(_deliver(notice, now=now) for notice in fresh.order_by("pk"))
 
 
 def owners_chats(space: Space) -> QuerySet[Chat]:
-    """Where an owner who linked a chat account talks to Keno alone."""
     links = ChatLink.objects.filter(
         space=space, linked_at__isnull=False, member__role=Member.Role.OWNER
     )
-    alone = Chat.objects.none()
+    own = Chat.objects.none()
     for channel, author in links.values_list("channel", "author_id"):
-        # On the channels there are, a person's own chat bears the person's number.
-        alone |= Chat.objects.filter(space=space, channel=channel, external_id=author)
-    return alone
+        # On all channels the id of a private chat is the id of its person.
+        own |= Chat.objects.filter(space=space, channel=channel, external_id=author)
+    return own
 
 
 def notice_text(notice: Notice) -> str:
@@ -218,15 +198,10 @@ def notice_text(notice: Notice) -> str:
 
 
 def _deliver(notice: Notice, *, now: datetime) -> int:
-    found = list(owners_chats(notice.space))
-    for chat in found:
-        put(
-            chat,
-            text=notice_text(notice),
-            key=f"notice-{notice.pk}",
-            kind=OutboxItem.Kind.NOTICE,
-            now=now,
-        )
-    if found:
+    own = list(owners_chats(notice.space))
+    words, key = notice_text(notice), f"notice-{notice.pk}"
+    for chat in own:
+        put(chat, text=words, key=key, kind=OutboxItem.Kind.NOTICE, now=now)
+    if own:
         Notice.objects.filter(pk=notice.pk).update(delivered_at=now)
-    return len(found)
+    return len(own)

@@ -1,8 +1,8 @@
-"""What a model may ask Keno to do before it answers, in a bounded loop.
+"""The tools that a model may use before it answers, in a bounded loop.
 
-Reading tools run at once. Writing ones are tried in a transaction that is taken back, so that the
-model hears what would come of it; they are done with the reply, in its own transaction, exactly
-once, and shown below it. Nothing is forgotten by a tool: it makes Keno ask, and a person says yes.
+Reading tools run at once. Writing ones are tried in a transaction that is rolled back, to tell the
+model the result; they are done with the reply, in its transaction, exactly once, and shown below
+it. No tool forgets anything: Keno asks, and a person says yes.
 """
 
 import json
@@ -36,10 +36,10 @@ from memory.text.normalise import one_line, short
 log = logging.getLogger(__name__)
 
 MAX_ROUNDS = 20
-# So much of what was recalled goes back to the model, in tokens.
+# How much of what was recalled goes back to the model, in tokens.
 RECALL_BUDGET = 1200
-MOST_NAMED = 5
-# Models that refused a request because of its tools, while this process lives.
+MAX_NAMED = 5
+# Models that refused a request because of its tools, as long as this process lives.
 _WITHOUT_TOOLS: set[tuple[str, str]] = set()
 
 Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=2, max_length=400)]
@@ -108,7 +108,7 @@ class Toolbox:
         ]
 
     def use(self, call: ToolCall) -> str:
-        """Return what the model is told. Whatever it wrote, a sentence comes back."""
+        """Return what the model is told: a sentence, whatever it wrote."""
         result = self._use(call)
         self.results.append(result)
         return result
@@ -118,8 +118,11 @@ class Toolbox:
             return f"There is no tool called {short(one_line(call.name), 40)}."
         shape, use, _keeps = TOOLS[call.name]
         try:
-            said = json.loads(call.arguments or "{}") if isinstance(call.arguments, str) else None
-            return use(self, shape.model_validate(call.arguments if said is None else said))
+            arguments = call.arguments
+            if isinstance(arguments, str):
+                parsed = json.loads(arguments or "{}")
+                arguments = arguments if parsed is None else parsed
+            return use(self, shape.model_validate(arguments))
         except (Refused, ValidationError, ValueError, RecursionError) as error:
             return f"Not done: {_why(error)}"
         except OperationalError:
@@ -128,71 +131,71 @@ class Toolbox:
             log.exception("the tool %s failed", call.name)
             return f"Not done: {type(error).__name__}."
 
-    def recall(self, said: RecallArguments) -> str:
-        found = recall(
-            self.chat.space, said.query, chat=self.chat, person=self.group[-1].author,
+    def recall(self, arguments: RecallArguments) -> str:
+        result = recall(
+            self.chat.space, arguments.query, chat=self.chat, person=self.group[-1].author,
             now=self.now, budget=RECALL_BUDGET, save=False,
             seen=[message.pk for message in self.group],
         )  # fmt: skip
         known = {item.key for item in self.found}
-        self.found += [item for item in found.items if item.key not in known]
+        self.found += [item for item in result.items if item.key not in known]
         zone = self.chat.space.zone
-        for item in found.items:
+        for item in result.items:
             item.unit.stale = ""
-        lines = [sections.RENDER[item.unit.kind](item.unit, zone) for item in found.items]
+        lines = [sections.RENDER[item.unit.kind](item.unit, zone) for item in result.items]
         return sections.fence("\n".join(lines)) if lines else "Nothing is known about that."
 
-    def remember(self, said: RememberArguments) -> str:
-        told = self._tried(Split("", facts=(said.text,)))
-        self.facts.append(said.text)
-        return told
+    def remember(self, arguments: RememberArguments) -> str:
+        outcome = self._try(Split("", facts=(arguments.text,)))
+        self.facts.append(arguments.text)
+        return outcome
 
-    def forget(self, said: ForgetArguments) -> str:
+    def forget(self, arguments: ForgetArguments) -> str:
         if self.asks:
             raise Refused("You may ask about one memory a reply.")
         reach = facts_in_reach(CommandCall(self.group[-1], "", self.now))
-        found = matching_facts(reach, said.words)[:MOST_NAMED]
-        if not found:
+        matches = matching_facts(reach, arguments.words)[:MAX_NAMED]
+        if not matches:
             raise Refused("This person has no such memory here.")
-        if len(found) > 1:
-            names = "; ".join(f"“{sections.line(fact.text)}”" for fact in found)
+        if len(matches) > 1:
+            names = "; ".join(f"“{sections.line(fact.text)}”" for fact in matches)
             raise Refused(f"Several fit, use the words of one of them: {names}")
-        self.asks = found[0]
+        self.asks = matches[0]
         return "Below your reply the person is asked whether to forget it. Do not say it is done."
 
-    def note_plan(self, said: NotePlanArguments) -> str:
-        zone = self.chat.space.zone
-        at = said.at.replace(tzinfo=zone) if is_naive(said.at) else said.at.astimezone(zone)
-        every = "".join(str(day) for day in sorted(set(said.weekdays)))
-        if at <= self.now and not every:
-            raise Refused(
-                f"That time has passed: it is {self.now.astimezone(zone):%Y-%m-%d %H:%M}."
-            )
-        if every and (at <= self.now or str(at.weekday()) not in every):
-            at = plans.after(max(self.now.astimezone(zone), at), every=every, at=at.time())
-        plan = Plan(said.text, at, every)
-        told = self._tried(Split(""), plans=[plan])
+    def note_plan(self, arguments: NotePlanArguments) -> str:
+        zone, at = self.chat.space.zone, arguments.at
+        now = self.now.astimezone(zone)
+        at = at.replace(tzinfo=zone) if is_naive(at) else at.astimezone(zone)
+        every = "".join(str(day) for day in sorted(set(arguments.weekdays)))
+        if at <= now and not every:
+            raise Refused(f"That time has passed: it is {now:%Y-%m-%d %H:%M}.")
+        if every and (at <= now or str(at.weekday()) not in every):
+            at = plans.after(max(now, at), every=every, at=at.time())
+        plan = Plan(arguments.text, at, every)
+        outcome = self._try(Split(""), plans=[plan])
         self.plans.append(plan)
-        return f"{told} It is for {at:%A %Y-%m-%d %H:%M}."
+        return f"{outcome} It is for {at:%A %Y-%m-%d %H:%M}."
 
-    def list_plans(self, _said: ListPlansArguments) -> str:
+    def list_plans(self, _arguments: ListPlansArguments) -> str:
         ahead = plans.upcoming(self.chat, now=self.now)
         lines = [f"- {plans.when_words(plan)}: {sections.line(plan.text)}" for plan in ahead]
         return sections.fence("\n".join(lines)) if lines else "There are no plans."
 
-    def time(self, _said: TimeArguments) -> str:
+    def time(self, _arguments: TimeArguments) -> str:
         here = self.now.astimezone(self.chat.space.zone)
         return f"{here:%A %Y-%m-%d %H:%M} ({here.tzinfo})"
 
-    def _tried(self, split: Split, **more: Any) -> str:
-        """Do it and take it back: what would come of it is what the model hears."""
-        given: dict[str, Any] = {"chat": self.chat, "messages": self.group, "now": self.now}
+    def _try(self, split: Split, **options: Any) -> str:
+        """Do it and roll it back; return what the model is told about the outcome."""
+        options |= {"chat": self.chat, "messages": self.group, "now": self.now, "mode": self.mode}
         with transaction.atomic():
-            done: list[Applied] = apply(split, mode=self.mode, **given, **more)
+            results: list[Applied] = apply(split, **options)
             transaction.set_rollback(True)
-        outcome = done[0].done.outcome if done[0].done else "error"
+        done = results[0].done
+        outcome = done.outcome if done else "error"
         if outcome not in OUTCOMES:
-            raise Refused((done[0].done and done[0].done.reason) or "it could not be kept.")
+            raise Refused((done and done.reason) or "it could not be kept.")
         return OUTCOMES[outcome]
 
 
@@ -217,10 +220,10 @@ OUTCOMES = {
 }
 
 
-def answer(box: Toolbox, **asked: Any) -> Completion:
+def answer(box: Toolbox, **options: Any) -> Completion:
     """Ask the model until it answers; each round is a call of its own, with its price and breaker.
 
-    `asked` is what complete() takes. After MAX_ROUNDS rounds it must answer.
+    `options` are what complete() takes. After MAX_ROUNDS rounds it must answer.
     """
     choice = choose("chat", space=box.chat.space)
     key = (choice.provider, choice.model)
@@ -230,12 +233,12 @@ def answer(box: Toolbox, **asked: Any) -> Completion:
     while True:
         last = len(rounds) == MAX_ROUNDS
         try:
-            done = complete("chat", tools=tools, rounds=rounds, must_answer=last, **asked)
+            done = complete("chat", tools=tools, rounds=rounds, must_answer=last, **options)
         except ProviderError as error:
             if not tools or rounds or not error.ours:
                 raise
-            # A small model behind a compatible server may know no tools: it answers without.
-            done, tools = complete("chat", **asked), []
+            # A small model may not know tools: it answers without.
+            done, tools = complete("chat", **options), []
             _WITHOUT_TOOLS.add(key)
         box.facts += tags.split(done.text).facts if done.calls and not last else ()
         if not done.calls or last:
@@ -244,7 +247,6 @@ def answer(box: Toolbox, **asked: Any) -> Completion:
 
 
 def _schema(shape: type[BaseModel]) -> dict[str, Any]:
-    """Return the JSON schema as small as providers want it."""
     schema = shape.model_json_schema()
     for part in (schema, *schema.get("properties", {}).values()):
         part.pop("title", None)
@@ -254,12 +256,11 @@ def _schema(shape: type[BaseModel]) -> dict[str, Any]:
 
 def _why(error: Exception) -> str:
     if isinstance(error, ValidationError):
-        told = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()[:3]]
-        return short("; ".join(told), 300)
+        lines = [f"{'.'.join(map(str, row['loc']))}: {row['msg']}" for row in error.errors()[:3]]
+        return short("; ".join(lines), 300)
     return short(str(error), 600) if isinstance(error, Refused) else "the arguments are not JSON."
 
 
 def with_tools(split: Split, box: Toolbox | None) -> Split:
-    """The reply's own tags and what the tools were asked to keep, each once."""
-    kept = dict.fromkeys([*box.facts, *split.facts]) if box else split.facts
-    return replace(split, facts=tuple(kept))
+    facts = dict.fromkeys([*box.facts, *split.facts]) if box else split.facts
+    return replace(split, facts=tuple(facts))

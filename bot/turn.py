@@ -1,4 +1,4 @@
-"""A turn: what was said, thought about and answered. Exactly once in effect, whatever dies when.
+"""Answer messages, exactly once in effect, even if the process dies at any moment.
 
 The language model is asked outside any transaction. Everything that follows from its answer is
 one transaction, guarded by the messages still being unanswered: a job that ran before, twice or
@@ -43,18 +43,13 @@ MAX_COMMIT_ATTEMPTS = 3
 def send_outage_reply(
     chat: Chat, group: Sequence[Message], error: ProviderError, *, now: datetime
 ) -> None:
-    """Once per outage and chat. The messages are marked until they are answered."""
+    """Say once per outage and chat that there is no answer; mark the messages until there is."""
     choice = choose("chat", space=chat.space)
     outage = _outage_key(choice, group, error, now=now)
-    # Whoever waits has been told, whatever name the outage has meanwhile.
+    # Not again while a marked message waits, even if the outage has another name meanwhile.
     if not inbox.unanswered(chat.pk).filter(flags__contains=[UNANSWERED]).exists():
-        outbox.put(
-            chat,
-            text=_sentence(error),
-            key=f"sorry-{outage}",
-            kind=OutboxItem.Kind.NOTICE,
-            now=now,
-        )
+        key, kind = f"sorry-{outage}", OutboxItem.Kind.NOTICE
+        outbox.put(chat, text=_sentence(error), key=key, kind=kind, now=now)
     for message in Message.objects.select_for_update().filter(pk__in=[m.pk for m in group]):
         if UNANSWERED not in message.flags:
             message.flags = [*message.flags, UNANSWERED]
@@ -101,13 +96,13 @@ def _tell_owner(chat: Chat, provider: str, outage: str, error: ProviderError) ->
 
 
 def groups(
-    waiting: Sequence[Message], *, asked: int, size: int, longest: float, now: datetime
+    waiting: Sequence[Message], *, message_id: int, size: int, longest: float, now: datetime
 ) -> list[list[Message]]:
-    """What the job of the message `asked` must answer now, in order; empty: not yet, or done.
+    """Return what the job of this message must answer now, in order; empty: not yet, or done.
 
     `waiting` is oldest first; each group is one turn; a command is always a turn of its own.
     """
-    place = next((n for n, message in enumerate(waiting) if message.pk == asked), None)
+    place = next((n for n, message in enumerate(waiting) if message.pk == message_id), None)
     if place is None:
         return []
     if inbox.is_urgent(waiting[place].text):
@@ -132,51 +127,44 @@ def _split(messages: Sequence[Message], *, size: int) -> list[list[Message]]:
 def answer(message_id: int, *, now: datetime) -> None:
     """Answer the message, with whatever else waits in its chat; or leave it to a later job."""
     waiting = _waiting(message=message_id)
-    message = next((one for one in waiting if one.pk == message_id), None)
+    message = next((row for row in waiting if row.pk == message_id), None)
     if message is None:
         return
-    asked_by_command = inbox.is_command(message.text)
-    for group in _groups(message, waiting, now=now):
-        with logs.trace(f"m{group[-1].pk}"), translation.override(language(message.chat, group)):
-            for one in (orders := [one for one in group if _is_order(one, now=now)]):
-                _run_command(message.chat, one, now=now)
-            rest = [one for one in group if one not in orders]
+    chat, options = message.chat, message.chat.space.options
+    for row in waiting:
+        row.chat, row.space = chat, chat.space
+    limits = {"size": options.batch_size, "longest": options.batch_wait}
+    for group in groups(waiting, message_id=message.pk, now=now, **limits):
+        with logs.trace(f"m{group[-1].pk}"), translation.override(language(chat, group)):
+            commanded = [
+                row
+                for row in group
+                if commands.is_command(row.text) or still_true.question_before(row, now=now)
+            ]
+            for row in commanded:
+                _run_command(chat, row, now=now)
+            rest = [row for row in group if row not in commanded]
             try:
                 if rest:
-                    _reply(message.chat, rest, now=now)
+                    _reply(chat, rest, now=now)
             except ProviderError:
-                # The command still works; the words before it have jobs of their own.
-                if not asked_by_command:
+                # The command still works; the messages before it have jobs of their own.
+                if not inbox.is_command(message.text):
                     raise
 
 
 @prepared(message="bigint")
 def _waiting(message):
-    """What nobody has answered in the chat of this message, with what a turn needs of the chat."""
+    """Return what is unanswered in the chat of this message, with what a turn needs of it."""
     here = Message.objects.filter(pk=message).values("chat")
-    found = Message.objects.filter(chat__in=here, role=Message.Role.USER, handled_at=None)
-    return found.select_related("chat__space", "chat__working_note", "chat__summary").order_by("pk")
-
-
-def _is_order(message: Message, *, now: datetime) -> bool:
-    """A command, or the yes or no to a question of Keno's."""
-    return commands.is_command(message.text) or bool(still_true.asked_before(message, now=now))
+    rows = Message.objects.filter(chat__in=here, role=Message.Role.USER, handled_at=None)
+    return rows.select_related("chat__space", "chat__working_note", "chat__summary").order_by("pk")
 
 
 def language(chat: Chat, group: Sequence[Message]) -> str:
-    """The language of the last message that has one, else of the chat, else of the space."""
-    spoken = [message.language for message in group if message.language]
-    return (spoken and spoken[-1]) or chat.language or chat.space.language
-
-
-def _groups(
-    message: Message, unanswered: Sequence[Message], *, now: datetime
-) -> list[list[Message]]:
-    for one in unanswered:
-        one.chat, one.space = message.chat, message.chat.space
-    options = message.chat.space.options
-    size, longest = options.batch_size, options.batch_wait
-    return groups(unanswered, asked=message.pk, size=size, longest=longest, now=now)
+    """Return the language of the last message with one, else of the chat, else of the space."""
+    languages = [message.language for message in group if message.language]
+    return (languages and languages[-1]) or chat.language or chat.space.language
 
 
 @transaction.atomic
@@ -184,16 +172,14 @@ def _run_command(chat: Chat, message: Message, *, now: datetime) -> None:
     if not _claim([message], now=now):
         return
     with translation.override(commands.language(message)):
-        said = commands.run(message, now=now)
-    own = Message.NotRecalled.COMMAND
-    kind = OutboxItem.Kind.COMMAND
-    reply = _send_reply(
-        chat, [message], said.text, kind=kind, not_recalled=own, changes=said.changes, now=now
-    )
-    if said.asks:
-        still_true.note_question(reply, said.asks)
+        result = commands.run(message, now=now)
+    kinds = {"kind": OutboxItem.Kind.COMMAND, "not_recalled": Message.NotRecalled.COMMAND}
+    reply = _send_reply(chat, [message], result.text, changes=result.changes, now=now, **kinds)
+    if result.asks:
+        still_true.note_question(reply, result.asks)
     # A command is obeyed, not learned from: "/forget that I live in Rome" says nothing new.
-    Message.objects.filter(pk=message.pk).update(ingested_at=now, not_recalled=own)
+    rows = Message.objects.filter(pk=message.pk)
+    rows.update(ingested_at=now, not_recalled=Message.NotRecalled.COMMAND)
 
 
 @one_turn()
@@ -225,15 +211,15 @@ def _commit(chat: Chat, group: list[Message], thought: replies.Thought, *, now: 
         return
     # Incognito nothing is learned, by tag or by reading.
     learned = [] if chat.incognito_since else replies.learn(chat, group, thought, now=now)
-    said = replies.visible_text(thought, group, learned)
+    text = replies.visible_text(thought, group, learned)
     built_in = thought.completion.provider == "offline"
-    own = ingest.not_recalled_reply(said, to=group[-1], built_in=built_in)
+    not_recalled = ingest.not_recalled_reply(text, to=group[-1], built_in=built_in)
     forget = thought.box.asks if thought.box and not chat.incognito_since else None
     changes = [change for line in ingest.learned_from(group) for change in line["changes"]]
-    changes += [one.done.change_id for one in learned if one.done]
+    changes += [tag.done.change_id for tag in learned if tag.done]
     changes += still_true.take_more_than_yes(group, now=now)
     reply = _send_reply(
-        chat, group, said, learned=learned, not_recalled=own, forget=forget, now=now,
+        chat, group, text, learned=learned, not_recalled=not_recalled, forget=forget, now=now,
         changes=changes, episode_id=_episode_of(group[-1], now=now),
     )  # fmt: skip
     check = replies.keep_receipt(thought, reply, now=now)
@@ -252,13 +238,13 @@ def _commit(chat: Chat, group: list[Message], thought: replies.Thought, *, now: 
 
 
 def _episode_of(message: Message, *, now: datetime) -> int | None:
-    """The episode that the answer goes on with, where the message was read before it."""
+    """Return the episode that the answer continues, if the message was read before it."""
     goes_on = message.episode_id and episodes.go_on_with_reply(message.episode_id, at=now)
     return message.episode_id if goes_on else None
 
 
 def _report(thought: replies.Thought, group: list[Message], learned: list, *, quality: str) -> None:
-    outcomes = [f"{one.tag}: {one.done.outcome if one.done else one.error}" for one in learned]
+    outcomes = [f"{tag.tag}: {tag.done.outcome if tag.done else tag.error}" for tag in learned]
     log.info(
         "turn answered",
         extra={
@@ -307,13 +293,10 @@ def _send_reply(
         still_true.note_question(reply, asks.pk)
     if forget:
         still_true.note_question(reply, forget.pk, kind=still_true.FORGET)
-    noted = (
-        feedback.lines_below(reply.text, group, learned)
-        if chat.space.options.learning_feedback
-        else ""
-    )
-    sent = f"{reply.text}\n\n{noted}".strip()
-    outbox.put(chat, text=sent, key=f"reply-{last.pk}", kind=kind, message=reply, now=now)
+    text = reply.text
+    if chat.space.options.learning_feedback:
+        text = f"{text}\n\n{feedback.lines_below(text, group, learned)}"
+    outbox.put(chat, text=text.strip(), key=f"reply-{last.pk}", kind=kind, message=reply, now=now)
     for message in group:
         if UNANSWERED in message.flags:
             message.flags = [flag for flag in message.flags if flag != UNANSWERED]

@@ -20,13 +20,14 @@ from procrastinate.job_context import JobContext
 from procrastinate.worker import Worker
 
 from bot.channels import Channel, SendFailed, open_channels, queue
+from bot.channels.base import first_done
 from memory import jobs
 from memory.llm.request import ProviderError
 from memory.models import Heartbeat, Space
 from memory.operations import leases, webhooks
 from memory.spaces.connections import values as connection_values
 
-# These say it all; anything else is a bug and shows where.
+# Their message is enough; anything else is a bug and is logged with its traceback.
 EXPECTED = (ProviderError, SendFailed, *jobs.OUTAGE_ERRORS)
 log = logging.getLogger(__name__)
 BEAT_SECONDS = 1
@@ -38,7 +39,7 @@ POOL_SECONDS = 10
 TOKENS = ("TELEGRAM_BOT_TOKEN", "DISCORD_BOT_TOKEN")
 
 
-def sync_job(call_next, context: JobContext, worker):
+def run_sync_job(call_next, context: JobContext, worker):
     try:
         return call_next()
     except Exception as error:
@@ -46,7 +47,7 @@ def sync_job(call_next, context: JobContext, worker):
         raise
 
 
-async def async_job(call_next, context: JobContext, worker):
+async def run_async_job(call_next, context: JobContext, worker):
     try:
         return await call_next()
     except Exception as error:
@@ -74,11 +75,11 @@ class Running:
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     channels: dict[str, str] = field(default_factory=dict)
     worker: Worker | None = None
-    # Jobs that the database says we do and we do not; doubted twice they are handed on.
+    # Jobs that only the database believes to run here; found twice they are put back in the queue.
     doubted: set[int] = field(default_factory=set)
     # The tokens of bots this process began with; None when nobody would start it again.
     tokens: list[str] | None = None
-    # The database does not answer: said once when it goes and once when it is back.
+    # The database does not answer: logged once when it goes and once when it is back.
     is_cut_off: bool = False
 
 
@@ -100,10 +101,8 @@ async def run(
         running.tokens = await sync_to_async(connection_values)(*TOKENS)
     for name in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(name, running.stop.set)
-    beside = [asyncio.create_task(_beat(running), name="heartbeat")]
-    beside += [
-        asyncio.create_task(_run_channel(one, space, running), name=one.name) for one in channels
-    ]
+    loops = [_beat(running), *(_run_channel(channel, space, running) for channel in channels)]
+    tasks = [asyncio.create_task(loop) for loop in loops]
     try:
         if once:
             await _work(running, concurrency=concurrency, once=True)
@@ -111,14 +110,14 @@ async def run(
             await _keep_working(running, concurrency=concurrency)
     finally:
         running.stop.set()
-        for task in beside:
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*beside, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
         await sync_to_async(_sign_off)()
 
 
 async def _keep_working(running: Running, *, concurrency: int) -> None:
-    """Start the worker again when the database was gone; it comes back, and so do we."""
+    """Start the worker again whenever it failed because the database was gone."""
     pause = 1
     while not running.stop.is_set():
         began = asyncio.get_running_loop().time()
@@ -129,7 +128,7 @@ async def _keep_working(running: Running, *, concurrency: int) -> None:
                 log.error("worker failed", extra={"why": f"{type(error).__name__}: {error}"})
         if asyncio.get_running_loop().time() - began > 60:
             pause = 1
-        await _first(asyncio.sleep(pause), running.stop.wait())
+        await first_done(asyncio.sleep(pause), running.stop.wait())
         pause = min(pause * 2, MAX_PAUSE_SECONDS)
         while running.is_cut_off and not running.stop.is_set():
             await asyncio.sleep(BEAT_SECONDS)
@@ -138,10 +137,20 @@ async def _keep_working(running: Running, *, concurrency: int) -> None:
 async def _work(running: Running, *, concurrency: int, once: bool = False) -> None:
     tasks = _tasks()
     async with tasks.open_async():
-        running.worker = _worker(tasks, concurrency=concurrency, once=once)
+        running.worker = tasks._worker(
+            concurrency=concurrency,
+            queues=_queues(),
+            wait=not once,
+            install_signal_handlers=False,
+            fetch_job_polling_interval=POLL_SECONDS,
+            update_heartbeat_interval=BEAT_SECONDS,
+            stalled_worker_timeout=jobs.SILENT_SECONDS,
+            delete_jobs="successful",
+        )
         work = _drain(running.worker) if once else running.worker.run()
-        working = asyncio.create_task(work, name="worker")
-        await _first(working, running.stop.wait())
+        working = asyncio.create_task(work)
+        # wait() is cancelled, not the work itself.
+        await first_done(asyncio.wait({working}), running.stop.wait())
         running.worker.stop()
         await asyncio.wait({working}, timeout=GRACE_SECONDS)
         if not working.done():
@@ -150,29 +159,17 @@ async def _work(running: Running, *, concurrency: int, once: bool = False) -> No
 
 
 def _tasks() -> DjangoApp:
-    """The same tasks over a pool of its own; the tasks themselves enqueue by Django's connection,
-    so that a job and the rows it speaks of are one transaction."""
+    """Return the same tasks over a connection pool of their own.
+
+    The tasks themselves enqueue on Django's connection: a job and its rows are one transaction."""
     tasks = DjangoApp(
-        # A pool asks less and less often for a database that is gone; ours is then made anew.
+        # A pool tries less and less often to reach a database that is gone; then it is made anew.
         connector=PsycopgConnector(kwargs=connector_params(), timeout=POOL_SECONDS),
-        worker_defaults={"task_middleware": [sync_job, async_job]},
+        worker_defaults={"task_middleware": [run_sync_job, run_async_job]},
     )
     app.perform_import_paths()
     tasks.tasks, tasks.periodic_registry = app.tasks, app.periodic_registry
     return tasks
-
-
-def _worker(tasks: DjangoApp, *, concurrency: int, once: bool) -> Worker:
-    return tasks._worker(
-        concurrency=concurrency,
-        queues=_queues(),
-        wait=not once,
-        install_signal_handlers=False,
-        fetch_job_polling_interval=POLL_SECONDS,
-        update_heartbeat_interval=BEAT_SECONDS,
-        stalled_worker_timeout=jobs.SILENT_SECONDS,
-        delete_jobs="successful",
-    )
 
 
 def _queues() -> list[str]:
@@ -196,17 +193,16 @@ async def _run_channel(channel: Channel, space: Space | None, running: Running) 
             await channel.run(space, running.stop)
             running.channels[channel.name] = "stopped"
             return
-        except DatabaseError:
+        except Exception as error:
+            if not isinstance(error, DatabaseError):
+                log.exception("channel failed", extra={"channel": channel.name})
             running.channels[channel.name] = "failing"
-        except Exception:
-            log.exception("channel failed", extra={"channel": channel.name})
-            running.channels[channel.name] = "failing"
-        await _first(asyncio.sleep(wait), running.stop.wait())
+        await first_done(asyncio.sleep(wait), running.stop.wait())
         wait = min(wait * 2, 60)
 
 
 async def _beat(running: Running) -> None:
-    """Say that we live, and look after the jobs of those that do not any more."""
+    """Write the heartbeat, and take over the jobs of processes that have died."""
     while True:
         try:
             await sync_to_async(_beat_once)(running)
@@ -237,7 +233,7 @@ def _beat_once(running: Running) -> None:
     webhooks.collect(now=now)
     rescued = jobs.rescue()
     if worker and worker.worker_id:
-        # A job whose end could not be written stays "doing" for ever, and its chat with it.
+        # A job whose end could not be written stays "doing" for ever and blocks its chat.
         busy = {context.job.id for context in list(worker._running_jobs.values())}
         strays = jobs.strays(worker.worker_id, busy=busy)
         rescued += jobs.requeue(strays & running.doubted)
@@ -247,12 +243,12 @@ def _beat_once(running: Running) -> None:
 
 
 async def _abandon_job(worker: Worker) -> None:
-    """A thread cannot be stopped: its job goes back to the queue and the process ends.
+    """Put the running jobs back in the queue and end the process: a thread cannot be stopped.
 
-    Should it still finish in between, the guarded commit of the turn makes the second run idle.
+    Should one still finish in between, the guarded commit of the turn makes the second run idle.
     """
-    mine = await sync_to_async(jobs.strays)(worker.worker_id, busy=set())
-    returned = await sync_to_async(jobs.requeue)(mine)
+    own = await sync_to_async(jobs.strays)(worker.worker_id, busy=set())
+    returned = await sync_to_async(jobs.requeue)(own)
     await sync_to_async(_sign_off)()
     log.warning("stopped with jobs running", extra={"returned": returned})
     logging.shutdown()
@@ -265,12 +261,3 @@ def _sign_off() -> None:
 
 def _name() -> str:
     return f"{socket.gethostname()}:{os.getpid()}"
-
-
-async def _first(*waits) -> None:
-    """Until one of them is done; the others are given up, except the worker's own task."""
-    tasks = [asyncio.ensure_future(wait) for wait in waits]
-    _, rest = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-    for task in rest:
-        if task.get_name() != "worker":
-            task.cancel()

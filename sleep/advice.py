@@ -135,7 +135,6 @@ def unused_facts(space: Space, *, now: datetime) -> QuerySet[Fact]:
 
 
 def unused_patterns(space: Space, *, now: datetime) -> QuerySet[Pattern]:
-    """Return patterns a month old that were never used."""
     live = Pattern.objects.filter(space=space, status=Pattern.Status.ACTIVE)
     return live.filter(use_count=0, created_at__lt=now - MONTH)
 

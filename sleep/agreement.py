@@ -242,20 +242,18 @@ def _evidence(claims: Iterable[Claim]) -> list[dict]:
 
 def _ask(
     context: PhaseContext,
-    outcome: Outcome,
-    counter: str,
     best: Claim,
     *,
     kind: str = Proposal.Kind.ADD,
     sure: float = 0.7,
     shared: bool = False,
     **fields: Any,
-) -> None:
-    """Propose what a claim says, as a fact of confidence `sure`; count it when it is new."""
+) -> bool:
+    """Propose what a claim says, as a fact of confidence `sure`; tell whether that is new."""
     after = {name: getattr(best, name) for name in FACT_FIELDS}
     after |= {"confidence": sure, "chat": None if shared else best.chat_id}
-    proposal = context.propose(kind, after=after, title=best.text, mode=best.mode, **fields)
-    outcome.count(counter, proposal is not None)
+    fields |= {"after": after, "title": best.text, "mode": best.mode}
+    return context.propose(kind, **fields) is not None
 
 
 def _key(claim: Claim) -> str:
@@ -298,16 +296,15 @@ def _believe(context: PhaseContext, verdict: Verdict, outcome: Outcome) -> None:
 
 def _propose(context: PhaseContext, verdict: Verdict, outcome: Outcome, *, why: str = "") -> None:
     best = verdict.best
-    _ask(
+    made = _ask(
         context,
-        outcome,
-        "facts_proposed",
         best,
         key=_key(best),
         rationale=why or sentence(N_("%(n)s episodes say it."), {"n": verdict.episodes}),
         evidence=_evidence(verdict.claims),
         confidence=min(0.95, 0.5 + 0.1 * verdict.episodes),
     )
+    outcome.count("facts_proposed", made)
 
 
 def _whole_fact(verdict: Verdict) -> Fact:
@@ -319,10 +316,8 @@ def _whole_fact(verdict: Verdict) -> Fact:
 def _supersede(context: PhaseContext, verdict: Verdict, outcome: Outcome) -> None:
     """Propose the change: a contradiction is never settled without a person."""
     best, old = verdict.best, _whole_fact(verdict)
-    _ask(
+    made = _ask(
         context,
-        outcome,
-        "contradictions",
         best,
         kind=Proposal.Kind.SUPERSEDE,
         key=proposals.key("supersede", old.pk, best.text.casefold()),
@@ -332,15 +327,14 @@ def _supersede(context: PhaseContext, verdict: Verdict, outcome: Outcome) -> Non
         confidence=min(0.95, 0.55 + 0.1 * verdict.episodes),
         flags=["contradiction"],
     )
+    outcome.count("contradictions", made)
     _close(verdict, context)
 
 
 def _contested(context: PhaseContext, verdict: Verdict, outcome: Outcome) -> None:
     best = verdict.best
-    _ask(
+    made = _ask(
         context,
-        outcome,
-        "contradictions",
         best,
         sure=0.6,
         key=_key(best),
@@ -349,6 +343,7 @@ def _contested(context: PhaseContext, verdict: Verdict, outcome: Outcome) -> Non
         confidence=0.5,
         flags=["contradiction"],
     )
+    outcome.count("contradictions", made)
     _close(verdict, context)
 
 
@@ -379,10 +374,8 @@ def _pass_over(name: str, context: PhaseContext, verdict: Verdict, outcome: Outc
 def propose_promotion(context: PhaseContext, claims: tuple[Claim, ...], outcome: Outcome) -> None:
     """Propose to tell the whole space what one person says in several chats."""
     best = best_claim(claims)
-    _ask(
+    made = _ask(
         context,
-        outcome,
-        "promotions_proposed",
         best,
         shared=True,
         key=proposals.key("share", best.subject.casefold(), best.text.casefold()),
@@ -391,6 +384,7 @@ def propose_promotion(context: PhaseContext, claims: tuple[Claim, ...], outcome:
         confidence=0.6,
         flags=["leaves its chat"],
     )
+    outcome.count("promotions_proposed", made)
 
 
 def propose_across(context: PhaseContext, pairs: Iterable[FactPair], outcome: Outcome) -> None:

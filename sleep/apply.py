@@ -103,12 +103,6 @@ def standing_targets(proposal: Proposal, rows: dict | None = None) -> list[Any]:
     return standing
 
 
-def check_sources(proposal: Proposal) -> None:
-    """Raise when everything that it rests on was discarded."""
-    if unfounded(proposal.space, [proposal]):
-        raise TargetChanged(NO_SOURCES)
-
-
 def unfounded(space: Space, proposals: Iterable[Proposal]) -> set[int]:
     """Return the ids of the proposals whose every source was discarded."""
     rests_on = lineage.sources_of(*proposals)
@@ -129,7 +123,6 @@ def _chat(proposal: Proposal) -> Chat | None:
 
 
 def _fact_fields(proposal: Proposal) -> dict:
-    """Return the fields of the fact that approving writes."""
     names = ("text", "subject", "kind", "category", "confidence", "quote", "language", "said_by")
     after = {name: proposal.after[name] for name in names if name in proposal.after}
     episodes = [item["episode"] for item in proposal.evidence if item.get("episode")]

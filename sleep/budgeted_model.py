@@ -129,7 +129,6 @@ def estimate_cost(lengths: list[int], *, space: Space) -> Decimal | None:
 
 
 def night_spending(night) -> tuple[Decimal, int]:
-    """Return the US dollars and the questions of a night so far."""
     calls = LlmCall.objects.filter(space=night.space, night_id=night.pk)
     totals = calls.aggregate(cost=Sum("cost"), n=Count("pk"))
     return totals["cost"] or Decimal(0), totals["n"]

@@ -61,7 +61,6 @@ _negated = lru_cache(maxsize=4096)(is_negative)
 
 
 def _names(text: str) -> set[str]:
-    """Return the words that are written like names inside the sentence."""
     inside = [word for word in _WORD.findall(text)[1:] if word[0].isupper()]
     return {canonical(fold(word)) or fold(word) for word in inside}
 

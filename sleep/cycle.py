@@ -101,7 +101,8 @@ def _sleep(
             runs = {run.phase: run for run in night.phases.filter(run=night.run)}
             for position, phase in enumerate(phases):
                 run = _open_phase(night, phase, position, runs.get(phase.name))
-                _run_phase(night, phase, run, model, lease=lease, may_ask=may_ask)
+                context = PhaseContext(night, phase.name, night.started_at, model)
+                _run_phase(run, phase, context, lease=lease, may_ask=may_ask)
                 if phase is not phases[-1] and nights.is_stopped(night):
                     run.lines.insert(0, sentence(STOPPED))
                     run.save(update_fields=["lines"])
@@ -116,7 +117,6 @@ def _sleep(
 
 
 def has_stopped_night(space: Space) -> bool:
-    """Whether a night of this space ended half way."""
     return Night.objects.filter(space=space).exclude(status=Night.Status.SUCCESS).exists()
 
 
@@ -150,7 +150,6 @@ def sleep_lease(space: Space) -> Iterator[leases.Held]:
 
 
 def is_asleep(space: Space) -> bool:
-    """Whether a process is sleeping for this space right now."""
     return leases.is_held(f"night-{space.pk}")
 
 
@@ -177,22 +176,16 @@ def _begin(space: Space, *, now: datetime, mode: str, asked_by: str) -> Night:
 
 
 def _run_phase(
-    night: Night,
-    phase: Phase,
-    run: PhaseRun,
-    model: budgeted_model.BudgetedModel | None,
-    *,
-    lease: leases.Held,
-    may_ask: bool,
+    run: PhaseRun, phase: Phase, context: PhaseContext, *, lease: leases.Held, may_ask: bool
 ) -> None:
     if run.status == PhaseRun.Status.SUCCESS:
         return
-    context = PhaseContext(night, phase.name, night.started_at, model)
+    thinks = context.complete and phase.think
     try:
-        if model and phase.think and "questions" not in run.counts:
+        if thinks and "questions" not in run.counts:
             _estimate(run, phase, context)
         while run.cursor < len(run.plan):
-            if model and phase.think and may_ask:
+            if thinks and may_ask:
                 leases.confirm(lease)
                 _think(run, phase, context)
             _do_item(run, phase, context, lease)

@@ -18,43 +18,8 @@ from memory.text.normalise import STOP_WORDS, detect_language, fold, short, word
 _DATA = tomllib.loads(Path(__file__).with_name("error_words.toml").read_text("utf-8"))
 ERROR_WORDS = frozenset(_DATA["error"].split())
 TECHNICAL_WORDS = frozenset(_DATA["technical"].split())
+_PATTERNS = {name: re.compile("".join(parts)) for name, parts in _DATA["patterns"].items()}
 CATEGORIES = {name: frozenset(cues.split()) for name, cues in _DATA["categories"].items()}
-_FAILING = re.compile(
-    r"\b(?:times? out|timed out|(?:does not|doesn't|did not|didn't|stopped) work(?:ing)?|"
-    r"no funciona|no jala|se (?:cayo|cae|cuelga|colgo)|dejo de funcionar|"
-    r"(?:gives?|gave|returns?|returned|answers?|answered|with|da|daba|dio|devuelve|responde|con)"
-    r" (?:an? |un )?[45]\d\d)\b"
-)
-# 401, ValueError, REPORT_TO, app.py, n8n
-_CODE = re.compile(
-    r"\b(?:[45]\d\d|[A-Z]\w*(?:Error|Exception)|[A-Z]{2,}_[A-Z_]+|\w+\.(?:py|js|ts|sh|json|ya?ml)|"
-    r"[a-z]+\d+[a-z]+|E[A-Z]{5,})\b"
-)
-_A_PERSON_FAILED = re.compile(
-    r"\b(?:i|he|she|we|you|they|my \w+) (?:\w+ )?(?:fail|failed|fails|crashed|crash)\b"
-)
-_SOLVED = re.compile(
-    r"\b(?:solved|fixed|resolved|the (?:fix|solution)|(?:it|that) worked|worked (?:with|after)|"
-    r"works (?:now|again|when|if|with|fine)|resuelto|resolvi|resolvio|resolvimos|solucionado|"
-    r"solucione|solucion|arreglado|arregle|arreglo|arreglamos|ya funciona|funciono|"
-    r"funciona (?:si|con|cuando|de nuevo|otra vez))\b"
-)
-_NOT_SOLVED = re.compile(
-    r"\b(?:nothing was done|(?:did not|didn't|not) (?:work|fixed|solved|resolved)|no funciono|"
-    r"sin solucion)\b"
-)
-_SOLVED_LEAD = re.compile(
-    r"^(?:(?:fixed|solved|resolved|resuelto|solucionado|arreglado)(?: it| that)?|"
-    r"(?:the fix|the solution|la soluci[oó]n)(?: (?:was|is|es|era|fue))?|"
-    r"se (?:arregl[oó]|resolvi[oó]|solucion[oó])|lo (?:arregl[eé]|resolv[ií]|solucion[eé]))"
-    r"\s*[:,.—-]*\s*(?:by |al )?",
-    re.IGNORECASE,
-)
-_WORKS_TAIL = re.compile(
-    r"(?:[,;]\s*(?:and |y )?|\s+(?:and|y)\s+)(?:it|that|the \w+|ya|el \w+|la \w+|\w+)?"
-    r"\s*(?:works?|worked|funciona|funcion[oó])(?: \w+){0,2}\s*[.!]*$",
-    re.IGNORECASE,
-)
 TECHNICAL = "technical"
 _NOT_SAID = N_("What solved it was not said.")
 # What Keno did wrong itself, and how things are set up: the rest is others' trouble.
@@ -63,14 +28,9 @@ DEFAULT_RULES = {
     "internal": N_("Check for this before answering; say so when it happens again."),
     "configuration": N_("Look at the settings first."),
 }
-_ERROR_LEAD = re.compile(r"^(?:error|fallo)\s*:\s*", re.IGNORECASE)
 _STAMP = re.compile(r"^\s*(?:#{1,6}\s*)?(?:\d{1,2}:\d{2}\s*(?:—|–|--|-)\s*)?(?:[-*]\s+)?")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _STOPS = {fold(word) for some in STOP_WORDS.values() for word in some} | {"too", "again", "after"}
-_EMPTY_WORDS = re.compile(
-    r",? (?:with an error|con un error)(?=[ .:,]|$)|(?:,? (?:again|too|otra vez|de nuevo|también))",
-    re.IGNORECASE,
-)
 _WHEN_IT_IS = {
     "en": (re.compile(r" when (?:the|a|an) (\w+) is (\w+)$"), "on {article} {1} {0}"),
     "es": (re.compile(r" cuando (?:el|la|un|una) (\w+) está (\w+)$"), "con {0} {1}"),
@@ -92,7 +52,7 @@ class Solution:
     @property
     def remedy(self) -> str:
         """What to do, without saying that it helped."""
-        bare = _WORKS_TAIL.sub("", _SOLVED_LEAD.sub("", self.answer)).strip(" .,:;")
+        bare = _without("works_tail", _without("solved_lead", self.answer)).strip(" .,:;")
         bare = bare if len(words(bare)) > 1 else self.answer.strip()
         # A name like "n8n" is not capitalised.
         return bare if re.match(r"[a-z]+\d", bare) else bare[:1].upper() + bare[1:]
@@ -145,6 +105,14 @@ class Lesson:
         return detect_language(self.error) or "en"
 
 
+def _says(pattern: str, text: str) -> bool:
+    return bool(_PATTERNS[pattern].search(text))
+
+
+def _without(pattern: str, text: str) -> str:
+    return _PATTERNS[pattern].sub("", text)
+
+
 def _inside_sentence(sentence: str) -> str:
     """Return it as it reads inside another sentence; a name in capitals stays."""
     bare = sentence.rstrip(". ")
@@ -158,16 +126,16 @@ def gist(problem: str) -> list[str]:
 
 
 def is_error(text: str) -> bool:
-    """Whether any sentence tells of technical trouble."""
     return any(map(is_trouble, sentences(text)))
 
 
 def is_trouble(sentence: str) -> bool:
     flat = fold(sentence)
     said = set(words(flat))
-    if not (ERROR_WORDS & said or _FAILING.search(flat)) or _A_PERSON_FAILED.search(flat):
+    is_failure = bool(ERROR_WORDS & said) or _says("failing", flat)
+    if not is_failure or _says("a_person_failed", flat):
         return False
-    return bool(TECHNICAL_WORDS & said or _CODE.search(sentence))
+    return bool(TECHNICAL_WORDS & said) or _says("code", sentence)
 
 
 def classify(text: str) -> str:
@@ -183,16 +151,15 @@ def error_line(text: str) -> str:
 
 
 def solution(text: str) -> Solution | None:
-    """Return the problem and what solved it later, when the text tells both."""
     problem, lines = error_line(text), sentences(text)
     if not problem or problem.endswith("?"):
         return None
     # One sentence may tell both: "It fails with 401, fixed with the token in the query".
     for line in lines[lines.index(problem) :]:
         flat = fold(line)
-        if line != problem and _SOLVED.search(flat) and not line.endswith("?"):
+        if line != problem and _says("solved", flat) and not line.endswith("?"):
             result = Solution(short(problem, 160), short(line, 200))
-            return None if _NOT_SOLVED.search(flat) or not result.trigger else result
+            return None if _says("not_solved", flat) or not result.trigger else result
     return None
 
 
@@ -221,11 +188,14 @@ def lesson(text: str, *, category: str = "", rule: str = "") -> Lesson | None:
 def when(problem: str) -> str:
     """Name the trouble as a person would: "When the search page crashes on an empty query"."""
     language = detect_language(problem) or "en"
-    bare = _EMPTY_WORDS.sub("", _ERROR_LEAD.sub("", problem.strip()).rstrip(".!"))
+    bare = _without("error_lead", problem.strip()).rstrip(".!")
+    bare = _without("empty_words", bare)
     present = _DATA["present"][language]
     text = re.sub(r"[^\W\d_]+", lambda match: present.get(match[0].lower(), match[0]), bare)
     pattern, form = _WHEN_IT_IS[language]
-    text = pattern.sub(lambda match: " " + _noun_phrase(form, *match.groups()), text)
+    if match := pattern.search(text):
+        article = "an" if match[2][:1] in "aeiou" else "a"
+        text = f"{text[: match.start()]} {form.format(*match.groups(), article=article)}"
     when_, because, and_ = _LINKS[language]
     text = text.split(f" {when_.lower()} ")[0]
     text = re.sub(r"(?<=\w) ?, (.*)$", lambda rest: _linked(rest[1], because, and_), text)
@@ -247,11 +217,6 @@ _LINKS = {"en": ("When", "because", "and"), "es": ("Cuando", "porque", "y")}
 def _linked(rest: str, because: str, and_: str) -> str:
     """Join what follows a comma: it is the cause, unless it fails too."""
     return f" {and_ if ERROR_WORDS & set(words(fold(rest))) else because} {rest}"
-
-
-def _noun_phrase(form: str, noun: str, how: str) -> str:
-    article = "an" if how[:1] in "aeiou" else "a"
-    return form.format(noun, how, article=article)
 
 
 def sentences(text: str) -> list[str]:

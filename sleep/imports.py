@@ -1,9 +1,8 @@
-"""Learn from the messages of an import: every fact heard becomes a proposal, never a belief."""
+"""Learn from the messages of an import: every fact found becomes a proposal, never a belief."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from django.db import transaction
 from django.db.models import OuterRef, QuerySet, Subquery
@@ -53,24 +52,28 @@ class Learning:
 
 
 def state(space: Space, entry: AuditEntry) -> Learning:
-    """Return how many of the import's messages were read, and what waits of it."""
-    said = _said(space, entry)
-    unread, asked = said.filter(journal=[]).count(), (ASKED, UNDONE)
-    steps = AuditEntry.objects.filter(space=space, action__in=asked, details__change=_change(entry))
-    last = steps.order_by("-pk").first()
-    total = said.count()
+    messages, change = _messages(space, entry), entry.details.get("change", "")
+    total, unread = messages.count(), messages.filter(journal=[]).count()
+    steps = AuditEntry.objects.filter(space=space, action__in=(ASKED, UNDONE))
+    last = steps.filter(details__change=str(change)).order_by("-pk").first()
     waiting = _proposed(space, entry).filter(status=Status.PENDING).count()
     return Learning(total, total - unread, waiting, bool(last and last.action == ASKED))
 
 
 @transaction.atomic
 def start(space: Space, entry: AuditEntry, *, by: str, speaker: str = "") -> None:
-    """Ask for it and enqueue the job. `speaker` is who wrote what has no author."""
+    """Enqueue the job that learns from an import. `speaker` is who wrote what has no author."""
     audit.record(ASKED, actor=by, space=space, change=_change(entry))
-    language = translation.get_language()
-    given: dict[str, Any] = {"entry_id": entry.pk, "speaker": speaker, "language": language}
-    once = f"learn-{entry.pk}"
-    jobs.enqueue("sleep.learn_import", lock=once, once=once, space_id=space.pk, **given)
+    name = f"learn-{entry.pk}"
+    jobs.enqueue(
+        "sleep.learn_import",
+        lock=name,
+        once=name,
+        space_id=space.pk,
+        entry_id=entry.pk,
+        speaker=speaker,
+        language=translation.get_language(),
+    )
 
 
 def learn(
@@ -82,18 +85,18 @@ def learn(
     now: datetime | None = None,
     progress: Progress = lambda done, total, what: None,
 ) -> int:
-    """Read the people's messages that were not read yet; return how many facts are proposed.
+    """Read people's messages that were not read yet; return how many facts are proposed.
 
-    Each batch is one transaction: whoever runs this again goes on where it stopped.
+    Each batch is one transaction, so that a second run goes on where the first one stopped.
     """
-    said, made = _said(space, entry), 0
-    total = said.count()
+    messages, made = _messages(space, entry), 0
+    unread, total = messages.filter(journal=[]), messages.count()
     if not state(space, entry).is_asked:
         audit.record(ASKED, actor=by, space=space, change=_change(entry))
-    while batch := list(_with_previous(said.filter(journal=[]))[:BATCH]):
+    while batch := list(_with_previous(unread)[:BATCH]):
         with transaction.atomic():
             made += _read(space, entry, batch, speaker=speaker, now=now)
-        progress(total - said.filter(journal=[]).count(), total, entry.details.get("source", ""))
+        progress(total - unread.count(), total, entry.details.get("source", ""))
     return made
 
 
@@ -110,7 +113,7 @@ def undo(space: Space, entry: AuditEntry, *, by: str) -> int:
                 history.undo_context(row.applied_as, by=by)
             row.status = Status.UNDONE if row.applied_as else Status.EXPIRED
             row.save(update_fields=["status"])
-    _said(space, entry).update(journal=[])
+    _messages(space, entry).update(journal=[])
     audit.record(UNDONE, actor=by, space=space, change=_change(entry))
     return len(rows)
 
@@ -119,105 +122,98 @@ def _change(entry: AuditEntry) -> str:
     return str(entry.details.get("change", ""))
 
 
-def _said(space: Space, entry: AuditEntry) -> QuerySet[Message]:
-    """Return what people said in it; nothing is learned from an assistant's words."""
-    brought = rows_within(Message, space, entry.details.get("messages", []))
-    return brought.filter(role=Message.Role.USER).order_by("pk")
+def _messages(space: Space, entry: AuditEntry) -> QuerySet[Message]:
+    """Return people's messages of the import; nothing is learned from an assistant's words."""
+    messages = rows_within(Message, space, entry.details.get("messages", []))
+    return messages.filter(role=Message.Role.USER).order_by("pk")
 
 
 def _proposed(space: Space, entry: AuditEntry) -> QuerySet[Proposal]:
-    mark = [{"import": _change(entry)}]
-    return Proposal.objects.filter(space=space, kind=Kind.IMPORTED, evidence__contains=mark)
+    evidence = [{"import": _change(entry)}]
+    return Proposal.objects.filter(space=space, kind=Kind.IMPORTED, evidence__contains=evidence)
 
 
-def _with_previous(said: QuerySet[Message]) -> QuerySet[Message]:
+def _with_previous(messages: QuerySet[Message]) -> QuerySet[Message]:
     """Add what somebody else said just before in the chat: an answer may need it."""
     before = Message.objects.filter(chat=OuterRef("chat"), pk__lt=OuterRef("pk")).order_by("-pk")
     others = before.exclude(role=Message.Role.USER, author=OuterRef("author"))
-    return said.select_related("chat").annotate(previous=Subquery(others.values("text")[:1]))
+    return messages.select_related("chat").annotate(previous=Subquery(others.values("text")[:1]))
 
 
 def _read(space: Space, entry: AuditEntry, batch: list[Message], *, speaker: str, now) -> int:
     options, made = space.options, 0
     pairs = [(message.text, message.previous or "") for message in batch]
-    given = {"believe_at": options.believe_from, "offer_at": options.offer_from}
-    heard = hearing.hear_messages(pairs, language=space.language, **given)
-    for message, several in zip(batch, heard, strict=True):
-        outcomes = [
-            _put(space, entry, message, one, now=now)
-            for one in _stated(message, several, speaker=speaker)
-        ]
-        made += sum(map(bool, outcomes))
+    limits = {"believe_at": options.believe_from, "offer_at": options.offer_from}
+    heard = hearing.hear_messages(pairs, language=space.language, **limits)
+    for message, statements in zip(batch, heard, strict=True):
+        candidates = _candidates(message, statements, speaker=speaker)
+        rows = [_propose(space, entry, message, fact, now=now) for fact in candidates]
+        made += sum(map(bool, rows))
         message.journal = [
             {"outcome": "proposed", "proposal": row.pk} if row else {"outcome": "skipped"}
-            for row in outcomes
+            for row in rows
         ] or [{"outcome": "skipped", "reason": "no fact in it"}]
     Message.objects.bulk_update(batch, ["journal"])
     return made
 
 
-def _stated(message: Message, heard: list[hearing.Heard], *, speaker: str) -> Iterator[Candidate]:
-    """Yield what may be proposed: not from words that look like an attack, not a secret's place."""
+def _candidates(message: Message, statements: list, *, speaker: str) -> list[Candidate]:
+    """Return what may be proposed: nothing suspicious and nothing with a secret taken out."""
     if still_suspicious(message.flags):
-        return
-    found = propose(
+        return []
+    candidates = propose(
         message.text,
         author=message.author or speaker,
         language=message.language,
         previous=message.previous or "",
-        items=heard,
+        items=statements,
     )
-    yield from (one for one in found if REDACTED not in one.text)
+    return [fact for fact in candidates if REDACTED not in fact.text]
 
 
-def _put(
-    space: Space, entry: AuditEntry, message: Message, one: Candidate, *, now
+def _propose(
+    space: Space, entry: AuditEntry, message: Message, fact: Candidate, *, now
 ) -> Proposal | None:
-    """Propose it unless the space knows it, once knew it, or decided about it."""
-    if Fact.objects.filter(space=space, said_key=said_key(one.text)).exists():
+    """Propose the fact unless the space knows it, once knew it, or decided about it."""
+    if Fact.objects.filter(space=space, said_key=said_key(fact.text)).exists():
         return None
-    key = proposals.key("imported", one.subject.casefold(), said_key(one.text))
-    again = Proposal.objects.filter(
-        space=space, key=key, status__in=(Status.EXPIRED, Status.UNDONE)
-    )
-    if before := again.first():
-        return proposals.wait_again(before)
-    _outdate(space, entry, one)
+    key = proposals.key("imported", fact.subject.casefold(), said_key(fact.text))
+    before = Proposal.objects.filter(space=space, key=key)
+    if proposal := before.filter(status__in=(Status.EXPIRED, Status.UNDONE)).first():
+        return proposals.wait_again(proposal)
+    _expire_older(space, entry, fact)
     names = ("text", "subject", "kind", "category", "confidence", "quote", "language")
-    after = {name: getattr(one, name) for name in names} | {"chat": None, "said_by": message.author}
-    told = {"chat": str(message.chat), "source": entry.details.get("source", "")}
+    after = {name: getattr(fact, name) for name in names}
+    origin = {"chat": str(message.chat), "source": entry.details.get("source", "")}
+    evidence = {
+        "import": _change(entry),
+        "message": message.pk,
+        "chat": message.chat_id,
+        "quote": fact.quote,
+        "by": message.author,
+        "at": message.sent_at.isoformat(),
+        "language": fact.language,
+        "heard_as": fact.heard_as,
+    }
     return proposals.propose(
         space,
         Kind.IMPORTED,
         key=key,
-        after=after,
-        title=one.text,
-        rationale=_("It was said in “%(chat)s”, which came with %(source)s.") % told,
-        evidence=[_evidence(entry, message, one)],
-        confidence=one.confidence,
+        after=after | {"chat": None, "said_by": message.author},
+        title=fact.text,
+        rationale=_("It was said in “%(chat)s”, which came with %(source)s.") % origin,
+        evidence=[evidence],
+        confidence=fact.confidence,
         flags=["leaves its chat"],
-        mode=one.mode,
+        mode=fact.mode,
         created_at=now or timezone.now(),
     )
 
 
-def _evidence(entry: AuditEntry, message: Message, one: Candidate) -> dict:
-    return {
-        "import": _change(entry),
-        "message": message.pk,
-        "chat": message.chat_id,
-        "quote": one.quote,
-        "by": message.author,
-        "at": message.sent_at.isoformat(),
-        "language": one.language,
-        "heard_as": one.heard_as,
-    }
-
-
-def _outdate(space: Space, entry: AuditEntry, one: Candidate) -> None:
-    """Let what the same person said later take the place of what still waits from before."""
-    older = _proposed(space, entry).filter(status=Status.PENDING, after__subject=one.subject)
+def _expire_older(space: Space, entry: AuditEntry, fact: Candidate) -> None:
+    """Expire what waits from before and what the same person said later contradicts."""
+    older = _proposed(space, entry).filter(status=Status.PENDING, after__subject=fact.subject)
     for row in older:
-        if compare(row.after["text"], one.text, subject=one.subject).changes:
+        if compare(row.after["text"], fact.text, subject=fact.subject).changes:
             row.status = Status.EXPIRED
             row.save(update_fields=["status"])

@@ -41,14 +41,16 @@ class SentenceField(ContentField):
         return shown(self.decrypt(value))
 
 
+class RunStatus(models.TextChoices):
+    RUNNING = "running", _("Running")
+    SUCCESS = "success", _("Done")
+    FAILED = "failed", _("Failed")
+
+
 class Night(Content):
     """One sleep of one space, for one local date. Run again, it goes on; it never doubles."""
 
-    class Status(models.TextChoices):
-        RUNNING = "running", _("Running")
-        SUCCESS = "success", _("Done")
-        FAILED = "failed", _("Failed")
-
+    Status = RunStatus
     space = models.ForeignKey(Space, models.CASCADE, related_name="nights")
     local_date = models.DateField()
     status = models.CharField(max_length=7, choices=Status.choices, default=Status.RUNNING)
@@ -81,12 +83,7 @@ class PhaseRun(Content):
     """What one phase of a night did: counted, timed, resumable at its cursor."""
 
     SPACE = "night__space"
-
-    class Status(models.TextChoices):
-        RUNNING = "running", _("Running")
-        SUCCESS = "success", _("Done")
-        FAILED = "failed", _("Failed")
-
+    Status = RunStatus
     night = models.ForeignKey(Night, models.CASCADE, related_name="phases")
     run = models.PositiveSmallIntegerField(default=1)
     phase = models.CharField(max_length=16)

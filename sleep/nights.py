@@ -53,7 +53,6 @@ def undo_change(change: NightChange, *, by: str, now: datetime | None = None) ->
 
 @transaction.atomic
 def redo_change(change: NightChange, *, by: str) -> NightChange:
-    """Apply a line again that was taken back."""
     change = NightChange.objects.select_for_update().get(pk=change.pk)
     if change.undone_at is not None:
         history.redo_context(change.context, by=by)
@@ -188,7 +187,6 @@ def health(space: Space, now: datetime) -> Finding:
 
 
 def overdue(*, now: datetime) -> int:
-    """Count the spaces that should have slept since and did not."""
     slept = Night.objects.filter(space=OuterRef("pk"), started_at__gt=now - OVERDUE_AFTER)
     old = Space.objects.filter(created_at__lte=now - OVERDUE_AFTER)
     return old.exclude(Exists(slept)).count()

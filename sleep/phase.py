@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from memory.history import changes as history
-from memory.models import Space
+from memory.models import Episode, Fact, Space
 from memory.models.prepared import insert
 from sleep import proposals
 from sleep.budgeted_model import BudgetedModel
@@ -57,6 +57,20 @@ class PhaseContext:
         """Ask people to decide a change; `fields` are what proposals.propose() takes."""
         return proposals.propose(self.space, kind, night=self.night, **fields)
 
+    def propose_learned(self, kind: str, text: str, *, episode: Episode, **fields: Any) -> bool:
+        """Propose a lesson or a procedure of an episode; tell whether that is new."""
+        after = {
+            "text": text,
+            "subject": "",
+            "kind": kind,
+            "category": Fact.Category.OTHER,
+            "chat": episode.chat_id,
+            "confidence": fields["confidence"],
+            "quote": fields.pop("quote"),
+            "language": episode.language,
+        }
+        return self.propose(Proposal.Kind.ADD, after=after, **fields) is not None
+
     @contextmanager
     def record_change(
         self, kind: str, text: str, *, evidence: list = (), mode: str = "heuristics"
@@ -88,3 +102,6 @@ class Fuse:
 
     def allows(self, count: int) -> bool:
         return count <= self.limit
+
+    def state(self, count: int) -> dict:
+        return {"tier": self.tier, "total": self.total, "limit": self.limit, "taken": count}

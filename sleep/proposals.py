@@ -1,9 +1,11 @@
-"""Changes that wait for a person: proposed by a night, decided by a member, undone by anyone
-who may decide. The first decision wins, and only what was shown is applied."""
+"""Changes that wait for a person: proposed by a night, decided and undone by members.
+
+The first decision wins, and only what was shown is applied."""
 
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -11,7 +13,7 @@ from typing import Any, cast
 
 import pgtrigger
 from django.db import transaction
-from django.db.models import Count, QuerySet
+from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop as N_
@@ -26,23 +28,8 @@ from memory.models import ApiToken, Fact, Member, Space
 from memory.models.prepared import insert, prepared
 from memory.text.normalise import clean, short
 from memory.trust import replay
-from sleep.apply import (
-    APPLY,
-    NO_SOURCES,
-    TargetChanged,
-    both_in_their_time,
-    check_sources,
-    check_targets,
-    decline_offer,
-    image,
-    keep_both,
-    require_done,
-    rows_of,
-    rule_out,
-    standing_targets,
-    target_of,
-    unfounded,
-)
+from sleep import apply as effects
+from sleep.apply import APPLY, TargetChanged
 from sleep.models import SENTENCE, Night, Proposal, sentence, shown
 
 # HELD: a program asked for it, and its token holds what it writes.
@@ -57,6 +44,7 @@ MAX_CONTRADICTIONS = 200
 ADDING = (Proposal.Kind.ADD, Proposal.Kind.SUPERSEDE)
 ORDERING = (Proposal.Kind.RULE, Proposal.Kind.PREFERENCE)
 DECIDERS = (Member.Role.CURATOR, Member.Role.OWNER)
+Status = Proposal.Status
 
 
 class AlreadyDecided(Exception):
@@ -76,13 +64,13 @@ class MayNotDecide(actors.Refusal):
 
 
 def digest(kind: str, targets: list, after: dict) -> str:
-    """SHA-256 of exactly what approving would write."""
-    written = json.dumps([kind, targets, after], sort_keys=True, ensure_ascii=False)
-    return hashlib.sha256(written.encode()).hexdigest()
+    """Return the SHA-256 of exactly what approving would write."""
+    text = json.dumps([kind, targets, after], sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def key(*parts: object) -> str:
-    """A short name for what is proposed, the same in every night."""
+    """Return a short name for what is proposed, the same in every night."""
     return hashlib.sha256("\x1f".join(str(part) for part in parts).encode()).hexdigest()
 
 
@@ -95,8 +83,8 @@ def propose(
     after: dict | None = None,
     **fields: Any,
 ) -> Proposal | None:
-    """Put a change before the people of the space; None when it was proposed before, or when a
-    ruling says never to remember what it would add.
+    """Ask the people of the space to decide a change; None when it was proposed before or when a
+    ruling forbids what it would add.
 
     `rows` are what it would change, as they are now; without an `after` it only counts them.
     """
@@ -104,8 +92,8 @@ def propose(
     # Most of what a night finds it has found before.
     if is_known(space, key) or _ruled_out(space, kind, after):
         return None
-    targets = [target_of(row) for row in rows]
-    fields.setdefault("before", image(*rows))
+    targets = [effects.target_of(row) for row in rows]
+    fields.setdefault("before", effects.image(*rows))
     after = cast(dict, redacted_values(after))
     title = redacted(str(fields.pop("title", "")))
     title = title if title.startswith(SENTENCE) else short(title, 200)
@@ -113,20 +101,13 @@ def propose(
     fields["evidence"] = redacted_values(fields.get("evidence", []))
     if _looks_hostile(kind, after):
         fields["flags"] = [*fields.get("flags", []), SUSPICIOUS]
-    made = Proposal(
-        space=space,
-        title=title,
-        kind=kind,
-        key=key,
-        after=after,
-        targets=targets,
-        digest=digest(kind, targets, after),
-        **fields,
-    )
-    if not insert(made, unless_there=True):
+    fields |= {"title": title, "after": after, "targets": targets}
+    fields["digest"] = digest(kind, targets, after)
+    proposal = Proposal(space=space, kind=kind, key=key, **fields)
+    if not insert(proposal, unless_there=True):
         return None
-    made.title, made.rationale = shown(made.title), shown(made.rationale)
-    return made
+    proposal.title, proposal.rationale = shown(proposal.title), shown(proposal.rationale)
+    return proposal
 
 
 def is_known(space: Space, key: str) -> bool:
@@ -135,12 +116,11 @@ def is_known(space: Space, key: str) -> bool:
 
 
 def known_keys(space: Space, keys: Iterable[str]) -> set[str]:
-    """Those of the keys under which something was proposed before."""
-    return {key for (key,) in _with_keys(space=space.pk, keys=list(keys))}
+    return {key for (key,) in _existing_keys(space=space.pk, keys=list(keys))}
 
 
 @prepared(space="bigint", keys="varchar[]")
-def _with_keys(space, keys):
+def _existing_keys(space, keys):
     return Proposal.objects.filter(space=space, key__any_of=keys).order_by().values_list("key")
 
 
@@ -153,7 +133,7 @@ def hold(
     row: Any = None,
     now: datetime | None = None,
 ) -> Proposal | None:
-    """Put what a program wants before a person; None if it was proposed before or is ruled out."""
+    """Ask a person about what a program wants; None if it was proposed before or is ruled out."""
     source = f"api:{token.name}"[:64]
     standing = standings(token.space, source).get(source, Standing())
     said_at = (now or timezone.now()).isoformat()
@@ -187,22 +167,20 @@ class Standing:
 
 
 def standings(space: Space, prefix: str = "api:") -> dict[str, Standing]:
-    """How each source whose name begins so stands with the people of the space."""
-    rows = Proposal.objects.filter(space=space, mode__startswith=prefix).order_by()
-    counted = rows.values_list("mode", "status").annotate(Count("pk"))
-    found: dict[str, dict[str, int]] = {}
-    for mode, status, n in counted:
-        found.setdefault(mode, {})[status] = n
-    told = ("pending", "approved", "rejected")
-    return {mode: Standing(*(n.get(one, 0) for one in told)) for mode, n in found.items()}
+    """Count what people decided about each source whose name begins with the prefix."""
+    rows = Proposal.objects.filter(space=space, mode__startswith=prefix).order_by().values("mode")
+    statuses = ("pending", "approved", "rejected")
+    counts = {status: Count("pk", filter=Q(status=status)) for status in statuses}
+    counted = rows.annotate(**counts).values_list("mode", *statuses)
+    return {mode: Standing(*numbers) for mode, *numbers in counted}
 
 
 def ask_about_change(
     old: Fact, new: Fact, why: str, *, night: Night | None = None
 ) -> Proposal | None:
-    """Put a change of mind before people that nothing but a person may settle."""
+    """Ask about a change of mind that nothing but a person may settle."""
     leaves = [] if new.chat_id in (None, old.chat_id) else ["leaves its chat"]
-    copied = ("text", "subject", "kind", "category", "confidence", "quote", "language", "said_by")
+    names = ("text", "subject", "kind", "category", "confidence", "quote", "language", "said_by")
     return propose(
         old.space,
         Proposal.Kind.SUPERSEDE,
@@ -210,7 +188,7 @@ def ask_about_change(
         night=night,
         title=new.text,
         rows=[old],
-        after={name: getattr(new, name) for name in copied} | {"chat": old.chat_id},
+        after={name: getattr(new, name) for name in names} | {"chat": old.chat_id},
         rationale=sentence(N_("This contradicts what Keno believes.")),
         evidence=[evidence_of(old), evidence_of(new)],
         confidence=new.confidence,
@@ -220,13 +198,10 @@ def ask_about_change(
 
 
 def open_contradictions(space: Space, pks: list[int]) -> list[tuple[int, int]]:
-    """Return the pairs of facts, one of each among these, between which somebody must decide."""
-    known, found = set(pks), []
-    for [evidence] in _contradictions(space=space.pk):
-        both = [one["fact"] for one in evidence if one.get("fact")]
-        if len(both) == 2 and known & set(both):
-            found.append((both[0], both[1]))
-    return found
+    """Return the pairs of facts, with one of these, between which a person must decide."""
+    rows = _contradictions(space=space.pk)
+    pairs = (tuple(item["fact"] for item in items if item.get("fact")) for (items,) in rows)
+    return [pair for pair in pairs if len(pair) == 2 and not set(pks).isdisjoint(pair)]
 
 
 @prepared(space="bigint")
@@ -238,7 +213,6 @@ def _contradictions(space):
 
 
 def evidence_of(fact: Fact) -> dict:
-    """The words a fact rests on, as the evidence of a proposal."""
     return {
         "fact": fact.pk,
         "episode": fact.episode_id,
@@ -266,28 +240,30 @@ def rule(
     """
     if proposal.kind != Proposal.Kind.SUPERSEDE or ruling not in RULINGS:
         raise ValueError(_("Choose one of the three rulings."))
-    given: dict[str, Any] = {"member": member, "digest": digest, "reason": reason}
+    options: dict[str, Any] = {"member": member, "digest": digest, "reason": reason}
     if ruling == THIS:
-        decided = reject(proposal, **given)
+        decided = reject(proposal, **options)
         if rival := rival_of(decided):
             by = _decider(proposal, member)
             with history.change(by=by, why="rule out", proposal=decided.pk) as context:
-                require_done(facts.forget(rival, by=by, why="rule out"))
+                effects.require_done(facts.forget(rival, by=by, why="rule out"))
             decided.applied_as = context.id
     else:
-        action = keep_both if day is None else partial(both_in_their_time, day=day)
-        decided = approve(proposal, action=rule_out if ruling == THAT else action, **given)
+        action = effects.keep_both if day is None else partial(effects.both_in_their_time, day=day)
+        decided = approve(
+            proposal, action=effects.rule_out if ruling == THAT else action, **options
+        )
     decided.flags = [*[flag for flag in decided.flags if flag not in RULINGS], ruling]
     decided.save(update_fields=["flags", "applied_as"])
     return decided
 
 
 def rival_of(proposal: Proposal) -> Fact | None:
-    """The believed fact that the new side of a contradiction is, where there is one."""
+    """Return the new side of a contradiction when it is a fact that is believed already."""
     number = proposal.evidence[1].get("fact") if len(proposal.evidence) > 1 else None
-    aimed = [one["id"] for one in proposal.targets]
+    targets = [target["id"] for target in proposal.targets]
     live = Fact.objects.live().filter(space=proposal.space_id, pk=number or 0)
-    return live.exclude(pk__in=aimed).first()
+    return live.exclude(pk__in=targets).first()
 
 
 @transaction.atomic
@@ -301,18 +277,17 @@ def approve(
 ) -> Proposal:
     """Apply exactly what was shown. Raises, and changes nothing, when that is not possible.
 
-    `action` is what is done instead of what its kind does: another ruling on a contradiction.
+    `action` replaces what its kind does: another ruling on a contradiction.
     """
     by = _decider(proposal, member)
     if is_risky(proposal) and not reason.strip():
         raise NeedsReason
-    locked = _decide(
-        proposal, Proposal.Status.APPROVED, member=member, digest=digest, reason=reason
-    )
+    locked = _decide(proposal, Status.APPROVED, member=member, digest=digest, reason=reason)
     if _digest(locked) != digest:
         raise NotWhatWasShown
-    check_targets(locked)
-    check_sources(locked)
+    effects.check_targets(locked)
+    if effects.unfounded(locked.space, [locked]):
+        raise TargetChanged(effects.NO_SOURCES)
     with history.change(by=by, why=f"approve {locked.kind}", proposal=locked.pk) as context:
         (action or APPLY[locked.kind])(locked, by=by)
     locked.applied_as = context.id
@@ -323,11 +298,11 @@ def approve(
 
 
 def impact(proposal: Proposal, *, now: datetime | None = None) -> replay.Impact:
-    """Which of the last answers would change if it was approved; nothing is kept of the trial."""
+    """Find which of the last answers would change by approving it; the trial is rolled back."""
 
     def apply() -> None:
-        Proposal.objects.filter(pk=proposal.pk).update(status=Proposal.Status.APPROVED)
-        check_targets(proposal)
+        Proposal.objects.filter(pk=proposal.pk).update(status=Status.APPROVED)
+        effects.check_targets(proposal)
         APPLY[proposal.kind](proposal, by="person:preview")
 
     return replay.impact(proposal.space, apply, now=now or timezone.now())
@@ -342,33 +317,31 @@ def reject(
     The messages that a new fact would have rested on are not recalled any more.
     """
     by = _decider(proposal, member)
-    locked = _decide(
-        proposal, Proposal.Status.REJECTED, member=member, digest=digest, reason=reason
-    )
+    locked = _decide(proposal, Status.REJECTED, member=member, digest=digest, reason=reason)
     if never and (text := locked.after.get("text")):
         with history.change(by=by, why="reject", proposal=locked.pk) as context:
             rulings.forbid(locked.space, text=text, by=by, reason=reason or "rejected proposal")
         locked.applied_as = context.id
         locked.save(update_fields=["applied_as"])
     if offer := locked.after.get("offer"):
-        decline_offer(locked.space, *offer, by=by)
+        effects.decline_offer(locked.space, *offer, by=by)
     chats.silence(locked.space, _rests_on(locked))
     _audit(locked, "reject", by)
     return locked
 
 
 def _rests_on(proposal: Proposal) -> list[int]:
-    """The messages in which a fact was heard that would be new."""
+    """Return the messages in which a fact was heard that would be new."""
     if proposal.kind not in (Proposal.Kind.ADD, Proposal.Kind.IMPORTED):
         return []
-    return [number for one in proposal.evidence if (number := one.get("message"))]
+    return [number for item in proposal.evidence if (number := item.get("message"))]
 
 
 @transaction.atomic
 def edit(proposal: Proposal, *, member: Member, digest: str, changes: dict[str, Any]) -> Proposal:
     """Change what approving would write. The new digest is what must be approved."""
     by = _decider(proposal, member)
-    row = _waiting(proposal)
+    row = _lock_waiting(proposal)
     if row.digest != digest:
         raise NotWhatWasShown
     unknown = set(changes) - set(row.after)
@@ -389,28 +362,27 @@ def undo(proposal: Proposal, *, member: Member) -> Proposal:
     Refused with what differs (history.Conflict) when that was changed since.
     """
     by = _decider(proposal, member)
-    row = Proposal.objects.select_for_update().get(pk=proposal.pk)
-    if row.status not in (Proposal.Status.APPROVED, Proposal.Status.REJECTED):
+    row = _lock(proposal)
+    before = row.status
+    if before not in (Status.APPROVED, Status.REJECTED):
         return row
     if row.applied_as:
         history.undo_context(row.applied_as, by=by)
-    was = row.status
-    if was == Proposal.Status.APPROVED:
-        row.status = Proposal.Status.UNDONE
+    if before == Status.APPROVED:
+        row.status = Status.UNDONE
         row.save(update_fields=["status"])
     else:
         wait_again(row)
         chats.silence(row.space, _rests_on(row), silent=False)
-    _audit(row, f"undo {was}", by)
+    _audit(row, f"undo {before}", by)
     return row
 
 
 @transaction.atomic
 def reopen(proposal: Proposal, *, member: Member) -> Proposal:
-    """Let an undone proposal wait again."""
     by = _decider(proposal, member)
-    row = Proposal.objects.select_for_update().get(pk=proposal.pk)
-    if row.status == Proposal.Status.UNDONE:
+    row = _lock(proposal)
+    if row.status == Status.UNDONE:
         wait_again(row)
         _audit(row, "reopen", by)
     return row
@@ -418,16 +390,15 @@ def reopen(proposal: Proposal, *, member: Member) -> Proposal:
 
 @transaction.atomic
 def rebase(proposal: Proposal, *, member: Member) -> Proposal:
-    """Put it before people again, against its targets as they are now. The digest is a new one.
+    """Propose it again, against its targets as they are now. The digest is a new one.
 
-    Raises TargetChanged when one of them is gone or no longer believed: it would make no sense.
+    Raise TargetChanged when one of them is gone or no longer believed.
     """
     by = _decider(proposal, member)
-    row = _waiting(proposal)
-    things = standing_targets(row)
-    row.before = row.before | image(*things)
+    row = _lock_waiting(proposal)
+    row.before = row.before | effects.image(*effects.standing_targets(row))
     # A form that showed the old state carries the old digest, and is refused.
-    row.targets = [one | {"seen": one.get("seen", 0) + 1} for one in row.targets]
+    row.targets = [target | {"seen": target.get("seen", 0) + 1} for target in row.targets]
     row.digest = _digest(row)
     row.save(update_fields=["before", "targets", "digest"])
     _audit(row, "rebase", by)
@@ -452,51 +423,44 @@ def reject_all(
 ) -> list[Proposal]:
     done = []
     for proposal in _as_shown(waiting, shown):
-        try:
+        with suppress(AlreadyDecided, NotWhatWasShown):
             done.append(reject(proposal, member=member, digest=proposal.digest, reason=reason))
-        except (AlreadyDecided, NotWhatWasShown):
-            continue
     return done
 
 
 def _as_shown(waiting: QuerySet[Proposal], shown: set[str]) -> list[Proposal]:
-    """Leave out what came, or was changed, after the page was fetched.
-
-    A contradiction takes a ruling of its own.
-    """
-    some = waiting.exclude(kind=Proposal.Kind.SUPERSEDE).order_by("pk")
-    return [proposal for proposal in some if proposal.seen_as in shown]
+    """Leave out contradictions, and what came or was changed after the page was fetched."""
+    rows = waiting.exclude(kind=Proposal.Kind.SUPERSEDE).order_by("pk")
+    return [proposal for proposal in rows if proposal.seen_as in shown]
 
 
 def expire_gone(space: Space) -> int:
-    """Retire waiting proposals whose target is gone or no longer believed.
+    """Expire waiting proposals whose target is gone or no longer believed; return how many.
 
     One whose target only reads differently stays: it is refused until a person has seen it anew.
     """
-    count, waiting = 0, Proposal.objects.filter(space=space, status=Proposal.Status.PENDING)
-    rows = rows_of(waiting)
-    gone = dict.fromkeys(unfounded(space, waiting), str(NO_SOURCES))
+    waiting = Proposal.objects.filter(space=space, status=Status.PENDING)
+    rows = effects.rows_of(waiting)
+    reasons = dict.fromkeys(effects.unfounded(space, waiting), str(effects.NO_SOURCES))
     for proposal in waiting:
         try:
-            standing_targets(proposal, rows)
+            effects.standing_targets(proposal, rows)
         except TargetChanged as error:
-            gone[proposal.pk] = str(error)
-    for pk, reason in gone.items():
-        count += Proposal.objects.filter(pk=pk, status=Proposal.Status.PENDING).update(
-            status=Proposal.Status.EXPIRED, reason=reason[:300]
-        )
-    return count
+            reasons[proposal.pk] = str(error)
+    return sum(_expire(space, reason, pk=pk) for pk, reason in reasons.items())
 
 
 def expire_overtaken(keys: Iterable[str], *, space: Space, reason: str) -> int:
-    """Close waiting proposals that have been overtaken."""
-    return Proposal.objects.filter(
-        space=space, key__in=list(keys), status=Proposal.Status.PENDING
-    ).update(status=Proposal.Status.EXPIRED, reason=reason)
+    return _expire(space, reason, key__in=list(keys))
+
+
+def _expire(space: Space, reason: str, **filters: Any) -> int:
+    waiting = Proposal.objects.filter(space=space, status=Status.PENDING, **filters)
+    return waiting.update(status=Status.EXPIRED, reason=reason[:300])
 
 
 def is_risky(proposal: Proposal) -> bool:
-    """What the guards named, or keep out: approving takes a typed reason."""
+    """Whether approving takes a typed reason, because of what the guards say about it."""
     return SUSPICIOUS in proposal.flags or proposal.kind == Proposal.Kind.RELEASE
 
 
@@ -508,10 +472,10 @@ def _ruled_out(space: Space, kind: str, after: dict) -> bool:
 
 
 def _looks_hostile(kind: str, after: dict) -> bool:
-    said = "\n".join(value for value in after.values() if isinstance(value, str))
+    text = "\n".join(value for value in after.values() if isinstance(value, str))
     # A rule, a lesson or a procedure is an order by its nature; that alone makes none suspicious.
     orders = kind in ORDERING or after.get("kind") in (Fact.Kind.LESSON, Fact.Kind.PROCEDURE)
-    return bool(screen(said, ignore=ORDERS if orders else frozenset()).reasons)
+    return bool(screen(text, ignore=ORDERS if orders else frozenset()).reasons)
 
 
 def _digest(row: Proposal) -> str:
@@ -519,7 +483,7 @@ def _digest(row: Proposal) -> str:
 
 
 def sum_up(space: Space) -> None:
-    """Digests anew, for proposals that came with an archive: their rows have other ids here."""
+    """Compute digests again for proposals from an archive: their rows have other ids here."""
     rows = list(Proposal.objects.filter(space=space))
     for row in rows:
         row.digest = _digest(row)
@@ -528,14 +492,11 @@ def sum_up(space: Space) -> None:
 
 
 def wait_again(row: Proposal) -> Proposal:
-    """Put an old proposal before people once more."""
-    row.status, row.decided_by, row.decided_name = Proposal.Status.PENDING, None, ""
-    row.decided_at, row.applied_as, row.reason = None, None, ""
-    row.save(
-        update_fields=[
-            "status", "decided_by", "decided_name", "decided_at", "applied_as", "reason",
-        ]
-    )  # fmt: skip
+    undecided = {"decided_by": None, "decided_name": "", "decided_at": None}
+    fields = undecided | {"status": Status.PENDING, "applied_as": None, "reason": ""}
+    for name, value in fields.items():
+        setattr(row, name, value)
+    row.save(update_fields=fields)
     return row
 
 
@@ -545,9 +506,13 @@ def _decider(proposal: Proposal, member: Member) -> str:
     return actors.person(member.user)
 
 
-def _waiting(proposal: Proposal) -> Proposal:
-    row = Proposal.objects.select_for_update().get(pk=proposal.pk)
-    if row.status != Proposal.Status.PENDING:
+def _lock(proposal: Proposal) -> Proposal:
+    return Proposal.objects.select_for_update().get(pk=proposal.pk)
+
+
+def _lock_waiting(proposal: Proposal) -> Proposal:
+    row = _lock(proposal)
+    if row.status != Status.PENDING:
         raise AlreadyDecided(f"Already {row.status} by {row.decided_name or 'the night'}.")
     return row
 
@@ -556,9 +521,8 @@ def _decide(
     proposal: Proposal, status: str, *, member: Member, digest: str, reason: str
 ) -> Proposal:
     # One UPDATE guarded by the old status and by what was shown: two browsers cannot both win.
-    won = Proposal.objects.filter(
-        pk=proposal.pk, status=Proposal.Status.PENDING, digest=clean(digest)
-    ).update(
+    waiting = Proposal.objects.filter(pk=proposal.pk, status=Status.PENDING, digest=clean(digest))
+    won = waiting.update(
         status=status,
         decided_by=member,
         decided_name=member.user.get_username(),
@@ -566,17 +530,12 @@ def _decide(
         reason=redacted(reason)[:300],
     )
     if not won:
-        _waiting(proposal)
+        _lock_waiting(proposal)
         raise NotWhatWasShown
     proposal.refresh_from_db()
     return proposal
 
 
 def _audit(proposal: Proposal, action: str, by: str) -> None:
-    audit.record(
-        f"proposal.{action}",
-        actor=by,
-        space=proposal.space,
-        obj=proposal,
-        after={"digest": proposal.digest},
-    )
+    after, space = {"digest": proposal.digest}, proposal.space
+    audit.record(f"proposal.{action}", actor=by, space=space, obj=proposal, after=after)

@@ -20,7 +20,6 @@ LINK = "proposals/"
 
 
 def announce(night: Night) -> Notice | None:
-    """Say what the night asks, by kind; nothing when it asks nothing."""
     waiting = list(night.proposals.filter(status=Proposal.Status.PENDING))
     if not waiting:
         return None
@@ -41,7 +40,6 @@ def _announcement(night: Night, waiting: list[Proposal]) -> str:
 
 
 def to_remind(spaces: QuerySet[Space], *, now: datetime) -> QuerySet[Space]:
-    """Return the spaces in which something has waited for a week or more."""
     waiting = Proposal.objects.filter(status=Proposal.Status.PENDING, created_at__lte=now - WEEK)
     return spaces.filter(pk__in=waiting.values("space"))
 

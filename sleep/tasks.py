@@ -52,14 +52,12 @@ def night(space_id: int, asked_by: str = "") -> None:
 
 @app.task(name="sleep.propose_held", retry=AFTER_OUTAGE)
 def propose_held(space_id: int, message_ids: list[int]) -> None:
-    """Propose what a gate holds of these messages."""
     messages = Message.objects.filter(space=space_id, pk__in=message_ids)
     offer_proposals.propose_held(messages.select_related("space", "chat"), now=timezone.now())
 
 
 @app.task(name="sleep.rescan", retry=AFTER_OUTAGE)
 def rescan(space_id: int) -> None:
-    """Screen what is believed with guards that changed."""
     advice.rescan(Space.objects.get(pk=space_id))
 
 
@@ -74,7 +72,6 @@ def learn_import(space_id: int, entry_id: int, speaker: str = "", language: str 
 
 @periodic("sleep.mirror", cron="* * * * *")
 def keep_mirrors(timestamp: int) -> None:
-    """Bring the folders of the spaces that want one in step."""
     for space in Space.objects.filter(archived_at=None, settings__mirror=True).order_by("pk"):
         try:
             mirror.sync(space, mirror.folder_of(space))

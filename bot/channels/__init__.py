@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.conf import settings
+from django.utils.module_loading import import_string
 
 from bot.channels.base import ApiChannel, Channel, Outgoing, SendFailed, WebChannel
 from memory.spaces import connections
@@ -20,7 +21,7 @@ def get(name: str) -> Channel | None:
 
 
 def queue(name: str) -> str:
-    """The jobs of processes that have the channel open: what is said there goes out there."""
+    """Name the queue of the processes that have the channel open: they send what it should say."""
     return f"out.{name}"
 
 
@@ -33,18 +34,10 @@ def use(*channels: Channel, commands: Sequence[Any] = ()) -> None:
 
 def configured() -> list[Channel]:
     """The channels that the settings ask for."""
-    # Imported when asked for: who does not use a channel does not load it.
-    found: list[Channel] = []
-    if connections.value("TELEGRAM_BOT_TOKEN"):
-        from bot.channels.telegram import TelegramChannel
-
-        found.append(TelegramChannel())
-    if connections.value("DISCORD_BOT_TOKEN"):
-        from bot.channels.discord import DiscordChannel
-
-        found.append(DiscordChannel())
-    if settings.HTTP_ENABLED:
-        from bot.channels.http import HttpChannel
-
-        found.append(HttpChannel())
-    return found
+    # A channel that is not used is not loaded.
+    enabled = {
+        "telegram.TelegramChannel": connections.value("TELEGRAM_BOT_TOKEN"),
+        "discord.DiscordChannel": connections.value("DISCORD_BOT_TOKEN"),
+        "http.HttpChannel": settings.HTTP_ENABLED,
+    }
+    return [import_string(f"bot.channels.{name}")() for name, is_on in enabled.items() if is_on]

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -24,7 +24,7 @@ from memory.spaces import chat_links
 log = logging.getLogger(__name__)
 TYPING_SECONDS, MAX_TYPING_REPEATS = 4.5, 20
 # How often a leader renews its lease, and the others look whether it has ended.
-LOOK_SECONDS = 1
+POLL_SECONDS = 1
 HOME_SECONDS = 5
 
 
@@ -39,7 +39,7 @@ class SendFailed(Exception):
 
 @dataclass(frozen=True)
 class Outgoing:
-    """One thing to send. `key` is the same each time it is sent: whoever can, drops doubles."""
+    """One thing to send. `key` is the same each time it is sent, so that doubles can be dropped."""
 
     chat: Chat
     text: str
@@ -50,7 +50,7 @@ class Outgoing:
 
 @dataclass(frozen=True)
 class IncomingMessage:
-    """One thing that somebody said to Keno, as every channel tells it."""
+    """One message to Keno, in the form that all channels share."""
 
     chat: str
     person: str
@@ -62,21 +62,20 @@ class IncomingMessage:
     title: str = ""
     thread: str = ""
     edited: bool = False
-    # Who wrote it, when it was only passed on: "" when that is hidden, None when it is their own.
+    # Who wrote a forwarded message: "" when that is hidden, None when it is the sender's own.
     origin: str | None = None
-    # Something came that we cannot read, such as a voice message without words.
+    # Something that Keno cannot read, such as a voice message without words.
     unreadable: bool = False
     # What the list of allowed chats names: the chat, without its topic.
     place: str = ""
 
     @property
     def code(self) -> str:
-        """The one-time code they may have sent: /link ABCD2345."""
         return self.text.removeprefix("/link").strip()
 
 
 def chunks(text: str, *, longest: int) -> list[str]:
-    """The text in parts that a channel takes: cut at the end of a line, else of a word."""
+    """Split the text into parts that a channel takes, at the end of a line, else of a word."""
     parts, rest = [], text.strip()
     while len(rest) > longest:
         head = rest[: longest + 1]
@@ -116,7 +115,7 @@ class Channel:
 
 
 async def home(space: Space | None, stop: asyncio.Event) -> Space:
-    """The space of new chats; before the first one is made, wait for it."""
+    """Return the space of new chats; before the first one is made, wait for it."""
     while space is None:
         space = await sync_to_async(Space.objects.order_by("pk").first)()
         if space is None:
@@ -126,27 +125,23 @@ async def home(space: Space | None, stop: asyncio.Event) -> Space:
     return space
 
 
-@dataclass(frozen=True)
 class AllowList:
     """A person of the list may talk anywhere; in a chat of the list anybody may."""
 
-    people: frozenset[str] = frozenset()
-    chats: frozenset[str] = frozenset()
-
-    @classmethod
-    def of(cls, people: Iterable[object] = (), chats: Iterable[object] = ()) -> "AllowList":
-        return cls(frozenset(map(str, people)), frozenset(map(str, chats)))
+    def __init__(self, people: Iterable[object] = (), chats: Iterable[object] = ()):
+        self.people = set(map(str, people))
+        self.chats = set(map(str, chats))
 
     def lets_in(self, *, person: object, chat: object) -> bool:
         return str(person) in self.people or str(chat) in self.chats
 
 
 class ListeningChannel(Channel):
-    """A channel that hears people: who may speak, how often, and that somebody is writing.
+    """A channel that receives messages: it checks who may write and how often, and shows typing.
 
-    A channel of its own parses what comes into an IncomingMessage and gives it to `hear`; it says
-    how to `send`, to `tell` and to show `typing`. Nobody is let in unless a list, or a code that a
-    member made on the dashboard, says so.
+    A subclass parses what comes into an IncomingMessage and gives it to `hear`; it says how to
+    `send`, to `tell` and to show `typing`. Nobody is let in unless a list, or a code that a member
+    made on the dashboard, says so.
     """
 
     # Seconds of silence before an answer; None: as the space has it.
@@ -158,45 +153,47 @@ class ListeningChannel(Channel):
         self._typing: dict[int, asyncio.Task] = {}
 
     async def hear(self, space: Space | None, incoming: IncomingMessage) -> Message | None:
-        """Let somebody in, or not; what they said becomes a message that is answered."""
+        """Store a message to be answered, when its author may write here."""
         if not self.limits.allow(incoming.person, now=timezone.now()):
             log.warning("over the limit", extra={"person": incoming.person})
             return None
-        found = await sync_to_async(self.admit)(space, incoming)
-        if found is None:
+        space = await sync_to_async(self.admit)(space, incoming)
+        if space is None:
             who = {"person": incoming.person, "where": incoming.chat}
             log.warning("not on the list", extra=who)
             return None
         if incoming.unreadable:
             await self.tell(incoming, _("I can read only text. Please write it, or add a caption."))
             return None
-        message = await sync_to_async(self._receive)(found, incoming)
+        message = await sync_to_async(self._receive)(space, incoming)
         if message is not None:
-            self._show_typing(message.chat)
+            chat = message.chat
+            if chat.pk not in self._typing or self._typing[chat.pk].done():
+                self._typing[chat.pk] = asyncio.create_task(self._keep_typing(chat))
         return message
 
     def admit(self, space: Space | None, incoming: IncomingMessage) -> Space | None:
-        """The space they may speak in: by a list, or because a member brought them in by a code."""
+        """Return the space they may write in, by a list, a linked account or a member's code."""
         if space is None:
             return None
-        known = self.allow.lets_in(person=incoming.person, chat=incoming.place)
-        given = {"channel": self.name, "author_id": incoming.person}
-        if known or chat_links.is_linked(space, **given):
+        allowed = self.allow.lets_in(person=incoming.person, chat=incoming.place)
+        author = {"channel": self.name, "author_id": incoming.person}
+        if allowed or chat_links.is_linked(space, **author):
             return space
         return space if chat_links.is_open(space, code=incoming.code) else None
 
     async def tell(self, incoming: IncomingMessage, text: str) -> None:
-        """Say something at once where it was said, without keeping it."""
+        """Reply at once, without keeping it."""
 
     def stop_typing(self) -> None:
         for task in self._typing.values():
             task.cancel()
 
     def _receive(self, space: Space, incoming: IncomingMessage) -> Message | None:
-        given = {"title": incoming.title, "thread": incoming.thread}
-        chat = chats.find_or_open(space, channel=self.name, external_id=incoming.chat, **given)
-        act = inbox.edit if incoming.edited else inbox.receive
-        return act(
+        names = {"title": incoming.title, "thread": incoming.thread}
+        chat = chats.find_or_open(space, channel=self.name, external_id=incoming.chat, **names)
+        store = inbox.edit if incoming.edited else inbox.receive
+        return store(
             chat,
             text=incoming.text,
             external_id=incoming.external_id,
@@ -207,10 +204,6 @@ class ListeningChannel(Channel):
             sent_at=incoming.sent_at,
             silence=self.silence,
         )
-
-    def _show_typing(self, chat: Chat) -> None:
-        if chat.pk not in self._typing or self._typing[chat.pk].done():
-            self._typing[chat.pk] = asyncio.create_task(self._keep_typing(chat))
 
     async def _keep_typing(self, chat: Chat) -> None:
         for _time in range(MAX_TYPING_REPEATS):
@@ -226,7 +219,7 @@ class ListeningChannel(Channel):
 
 
 class ApiChannel(Channel):
-    """Programs with a token: who said something reads the answer where it is kept."""
+    """Programs with a token: they read the answer where it is kept."""
 
     name = "api"
     delivers = False
@@ -241,6 +234,14 @@ class WebChannel(Channel):
         Draft.objects.update_or_create(
             chat=chat, defaults={"text": text, "updated_at": timezone.now()}
         )
+
+
+async def first_done(*waits: Awaitable) -> None:
+    """Wait until one of them is done, and cancel the others."""
+    tasks = [asyncio.ensure_future(wait) for wait in waits]
+    _, rest = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    for task in rest:
+        task.cancel()
 
 
 class LeadershipLost(Exception):
@@ -259,7 +260,7 @@ async def hold_leadership(name: str, stop: asyncio.Event) -> AsyncIterator[bool]
             yield False
             return
         with suppress(TimeoutError):
-            await asyncio.wait_for(stop.wait(), LOOK_SECONDS)
+            await asyncio.wait_for(stop.wait(), POLL_SECONDS)
     watching = asyncio.create_task(_watch(lease, asyncio.current_task()))
     try:
         yield True
@@ -277,7 +278,7 @@ async def _watch(lease: leases.Held, leader: asyncio.Task | None) -> None:
     """Renew the lease for as long as the leader runs."""
     renewed = True
     while renewed:
-        await asyncio.sleep(LOOK_SECONDS)
+        await asyncio.sleep(POLL_SECONDS)
         try:
             renewed = await sync_to_async(leases.take)(lease)
         except DatabaseError:

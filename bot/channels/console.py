@@ -11,14 +11,14 @@ from functools import partial
 from asgiref.sync import sync_to_async
 from django.utils.translation import gettext as _
 
-from bot.channels.base import Channel, Outgoing, home
+from bot.channels.base import Channel, Outgoing, first_done, home
 from memory.chats import inbox
 from memory.chats import service as chats
 from memory.models import Chat, OutboxItem, Space
 
 # Lines pasted together belong together.
 SILENCE = 0.3
-LOOK_SECONDS = 0.05
+POLL_SECONDS = 0.05
 LAST_WORDS_SECONDS = 30
 LEAVE = {"/exit", "/quit", "/salir", "/bye"}
 BOLD, DIM, COLOUR, PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[36m", "\x1b[0m"
@@ -50,8 +50,8 @@ class ConsoleChannel(Channel):
             while line := await _next(lines, stop):
                 if line.strip().lower() in LEAVE:
                     break
-                await self._take(chat, line.strip())
-            await self._answered(chat)
+                await self._receive(chat, line.strip())
+            await self._wait_for_answers(chat)
         finally:
             close()
             stop.set()
@@ -62,8 +62,7 @@ class ConsoleChannel(Channel):
             self._shown = text
 
     async def send(self, outgoing: Outgoing) -> str:
-        found = NOTED.search(outgoing.text)
-        body, noted = (outgoing.text[: found.start()], found[1]) if found else (outgoing.text, "")
+        body, noted = [*NOTED.split(outgoing.text), ""][:2]
         shown, self._shown = self._shown, ""
         if shown and body.startswith(shown):
             self._write(body[len(shown) :] + "\n")
@@ -76,25 +75,24 @@ class ConsoleChannel(Channel):
         self._prompt()
         return ""
 
-    async def _take(self, chat: Chat, said: str) -> None:
-        if not said:
+    async def _receive(self, chat: Chat, text: str) -> None:
+        if not text:
             self._prompt()
             return
         if not self.is_tty:
-            # A script reads like a talk: what was said stands above its answer.
-            self._write(f"{self.person} › {said}\n")
+            # A script reads like a talk: each message stands above its answer.
+            self._write(f"{self.person} › {text}\n")
         await sync_to_async(inbox.receive)(
-            chat, text=said, author=self.person, author_id="me", silence=SILENCE
+            chat, text=text, author=self.person, author_id="me", silence=SILENCE
         )
         if not self.is_tty:
-            await self._answered(chat)
+            await self._wait_for_answers(chat)
 
-    async def _answered(self, chat: Chat) -> None:
-        """Wait until everything is answered and has been shown."""
+    async def _wait_for_answers(self, chat: Chat) -> None:
         try:
             async with asyncio.timeout(LAST_WORDS_SECONDS):
-                while await sync_to_async(_open_ends)(chat):
-                    await asyncio.sleep(LOOK_SECONDS)
+                while await sync_to_async(_is_unfinished)(chat):
+                    await asyncio.sleep(POLL_SECONDS)
         except TimeoutError:
             self._say(_("No answer yet. It will be there when you come back."), DIM)
 
@@ -108,26 +106,26 @@ class ConsoleChannel(Channel):
     def _say(self, line: str, style: str) -> None:
         self._write(self._paint(line, style) + "\n")
 
-    def _paint(self, words: str, style: str) -> str:
-        return f"{style}{words}{PLAIN}" if self.colour else words
+    def _paint(self, text: str, style: str) -> str:
+        return f"{style}{text}{PLAIN}" if self.colour else text
 
 
-def _open_ends(chat: Chat) -> bool:
+def _is_unfinished(chat: Chat) -> bool:
     unsent = OutboxItem.objects.filter(chat=chat, delivered_at=None, failed_at=None)
     return inbox.unanswered(chat.pk).exists() or unsent.exists()
 
 
 def _listen(lines: asyncio.Queue) -> Callable[[], object]:
-    """Put every line of the input into the queue, and "" at its end; returns what stops that."""
+    """Put every line of the input into the queue, and "" at its end; return what stops that."""
     loop, number, rest = asyncio.get_running_loop(), sys.stdin.fileno(), [b""]
 
     def read() -> None:
-        got = os.read(number, 65536)
-        *whole, rest[0] = (rest[0] + got).split(b"\n")
-        whole += [rest[0]] if not got and rest[0] else []
+        data = os.read(number, 65536)
+        *whole, rest[0] = (rest[0] + data).split(b"\n")
+        whole += [rest[0]] if not data and rest[0] else []
         for line in whole:
             lines.put_nowait(line.decode("utf-8", "replace") + "\n")
-        if not got:
+        if not data:
             lines.put_nowait("")
             loop.remove_reader(number)
 
@@ -141,10 +139,7 @@ def _listen(lines: asyncio.Queue) -> Callable[[], object]:
 
 
 async def _next(lines: asyncio.Queue, stop: asyncio.Event) -> str:
-    """The next line, or "" at the end of the input or when told to stop."""
-    waits = {asyncio.ensure_future(lines.get()), asyncio.ensure_future(stop.wait())}
-    done, rest = await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-    for other in rest:
-        other.cancel()
-    found = next(iter(done)).result()
-    return found if isinstance(found, str) else ""
+    """Return the next line, or "" at the end of the input or when told to stop."""
+    line = asyncio.ensure_future(lines.get())
+    await first_done(line, stop.wait())
+    return line.result() if line.done() and not line.cancelled() else ""

@@ -1,8 +1,9 @@
-"""Other programs, by signed HTTP requests: POST /webhook, answered at once or by a callback."""
+"""Talk to other programs by signed HTTP: POST /webhook, answered at once or by a callback."""
 
 import asyncio
 import json
 import time
+from functools import partial
 
 import httpx
 from asgiref.sync import sync_to_async
@@ -32,10 +33,8 @@ class HttpChannel(Channel):
             raise RuntimeError("The HTTP channel never opens without WEBHOOK_SECRET.")
         space = await home(space, stop)
 
-        async def called(request: Request) -> JSONResponse:
-            return await self.handle(request, space)
-
-        async with http_server.serve(called, host=settings.HTTP_HOST, port=self.port) as port:
+        handle = partial(self.handle, space=space)
+        async with http_server.serve(handle, host=settings.HTTP_HOST, port=self.port) as port:
             self.port = port
             await stop.wait()
 
@@ -46,25 +45,25 @@ class HttpChannel(Channel):
             return answer(404, {"error": "There is only POST /webhook here."})
         if request.method != "POST":
             return answer(405, {"error": "Send a POST."})
-        mark = http_server.check(
-            self.secret, headers=request.headers, body=request.body, now=time.time()
-        )
-        said = http_server.parse_message(request)
-        if said["callback"]:
+        signed = {"headers": request.headers, "body": request.body}
+        signature = http_server.check(self.secret, **signed, now=time.time())
+        fields = http_server.parse_message(request)
+        if fields["callback"]:
             private = settings.HTTP_CALLBACK_PRIVATE
-            await http_server.check_callback(said["callback"], private=private)
-        return await self._take(space, said, mark=mark)
+            await http_server.check_callback(fields["callback"], private=private)
+        return await self._receive(space, fields, signature=signature)
 
-    async def _take(self, space: Space, said: dict, *, mark: str) -> JSONResponse:
+    async def _receive(self, space: Space, fields: dict, *, signature: str) -> JSONResponse:
         now = timezone.now()
-        if not self.limits.allow(said["author_id"], now=now):
+        if not self.limits.allow(fields["author_id"], now=now):
             many = {"error": "Too many messages of this author. Try again later."}
-            return answer(429, many, after=self.limits.wait(said["author_id"], now=now))
+            return answer(429, many, after=self.limits.wait(fields["author_id"], now=now))
+        store = partial(http_server.store_message, signature=signature)
         try:
-            message = await sync_to_async(http_server.store_message)(space, said, mark=mark)
-        except chats.BadChatId as bad:
-            return answer(400, {"error": str(bad)})
-        if said["callback"]:
+            message = await sync_to_async(store)(space, fields)
+        except chats.BadChatId as error:
+            return answer(400, {"error": str(error)})
+        if fields["callback"]:
             return answer(202, {"status": "accepted", "id": message.pk})
         reply = await http_server.wait_for(message, seconds=settings.HTTP_TIMEOUT)
         if reply is None:
@@ -73,26 +72,21 @@ class HttpChannel(Channel):
         return answer(200, {"response": reply, "status": "ok", "id": message.pk})
 
     async def send(self, outgoing: Outgoing) -> str:
-        """Who waits reads the row; whoever gave a callback is called."""
+        """Call the callbacks; a program that waits for its answer reads the row instead."""
+        values = {
+            "chat_id": outgoing.chat.external_id,
+            "response": outgoing.text,
+            "kind": outgoing.kind,
+            "key": outgoing.key,
+        }
+        body = json.dumps(values, ensure_ascii=False).encode()
         for url in await sync_to_async(_callbacks)(outgoing):
-            await self._call(url, outgoing)
+            await call(url, body=body, secret=self.secret, label=http_server.REPLY)
         return ""
-
-    async def _call(self, url: str, outgoing: Outgoing) -> None:
-        body = json.dumps(
-            {
-                "chat_id": outgoing.chat.external_id,
-                "response": outgoing.text,
-                "kind": outgoing.kind,
-                "key": outgoing.key,
-            },
-            ensure_ascii=False,
-        ).encode()
-        await call(url, body=body, secret=self.secret, label=http_server.REPLY)
 
 
 async def call(url: str, *, body: bytes, secret: str, label: bytes = b"") -> int:
-    """Send it, signed, to an address of others; the status, or SendFailed with a sentence."""
+    """Send it, signed, to somebody else's URL; return the status or raise SendFailed."""
     headers = http_server.sign(secret, body=body, at=time.time(), label=label)
     private = settings.HTTP_CALLBACK_PRIVATE
     try:
@@ -111,10 +105,10 @@ def _callbacks(outgoing: Outgoing) -> list[str]:
     chat: Chat = outgoing.chat
     item = OutboxItem.objects.select_related("message").get(chat=chat, key=outgoing.key)
     if item.message is None:
-        asked = inbox.unanswered(chat.pk)
+        messages = inbox.unanswered(chat.pk)
     else:
         # All that was answered by this reply.
-        asked = Message.objects.filter(chat=chat, handled_at=item.message.sent_at)
-    lines = [line for journal in asked.values_list("journal", flat=True) for line in journal]
+        messages = Message.objects.filter(chat=chat, handled_at=item.message.sent_at)
+    lines = [line for journal in messages.values_list("journal", flat=True) for line in journal]
     urls = [line["url"] for line in lines if line.get("outcome") == http_server.CALLBACK]
     return list(dict.fromkeys(urls))

@@ -1,7 +1,7 @@
-"""The port of channels that other programs call: one request, one JSON answer, by uvicorn.
+"""The HTTP server of channels that other programs call: one request, one JSON answer, by uvicorn.
 
 Everything is bounded: the head, the body (refused by its announced length, before it is read)
-and the time. A proxy of yours stands in front for HTTPS.
+and the time. HTTPS is left to a proxy in front of it.
 """
 
 import asyncio
@@ -14,7 +14,6 @@ import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 import httpx
@@ -53,6 +52,15 @@ NOWHERE = [ipaddress.ip_network(net) for net in ("fec0::/10", "3fff::/20")]
 Resolve = Callable[[str, int], Awaitable[list[str]]]
 POLL_SECONDS = 0.1
 TRACES = ("text", "voice")
+# The fields of a message besides its text, with their defaults.
+FIELDS = {
+    "chat_id": "main",
+    "author": "",
+    "author_id": "",
+    "id": "",
+    "trace": "text",
+    "callback": "",
+}
 CALLBACK = "callback"
 
 
@@ -64,7 +72,7 @@ class Request:
     body: bytes = b""
 
     def json(self) -> object:
-        """What the body holds; ValueError when it is no JSON."""
+        """Parse the body; ValueError when it is not JSON."""
         try:
             return json.loads(self.body)
         except RecursionError as error:
@@ -73,8 +81,8 @@ class Request:
 
 def answer(status: int, body: dict, *, after: int | None = None) -> JSONResponse:
     """Return the answer; `after` says in how many seconds to ask again."""
-    again = {} if after is None else {"retry-after": str(after)}
-    headers = {"cache-control": "no-store", "x-content-type-options": "nosniff"} | again
+    headers = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
+    headers |= {} if after is None else {"retry-after": str(after)}
     return JSONResponse(body, status_code=status, headers=headers)
 
 
@@ -91,7 +99,7 @@ class TooLarge(Refused):
 
 
 class BadSignature(Refused):
-    """A request that is not proved to come from who knows the secret, with what to do."""
+    """A request without a valid signature, with what to do."""
 
     status = 401
 
@@ -104,26 +112,22 @@ Handle = Callable[[Request], Awaitable[JSONResponse]]
 
 
 class _Impatient(H11Protocol):
-    """A connection that hangs up on whoever does not say what it wants."""
+    """A connection that closes when its request does not arrive in time."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        if sum(self._waits_like(other) for other in self.connections) > HALF_OPEN:
+        waiting = [other for other in self.connections if other.client and other.cycle is None]
+        if self.client and sum(other.client[0] == self.client[0] for other in waiting) > HALF_OPEN:
             transport.close()
-        self.loop.call_later(READ_SECONDS, self._hang_up)
+        self.loop.call_later(READ_SECONDS, self._close_idle)
 
-    def _waits_like(self, other: Any) -> bool:
-        if not (self.client and other.client):
-            return False
-        return self.client[0] == other.client[0] and other.cycle is None
-
-    def _hang_up(self) -> None:
+    def _close_idle(self) -> None:
         if self.cycle is None:
             self.transport.close()
 
 
 class _Server(uvicorn.Server):
-    """The worker has its own handlers for signals."""
+    """A server that leaves signals to the handlers of the worker."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -132,7 +136,7 @@ class _Server(uvicorn.Server):
 
 @asynccontextmanager
 async def serve(handle: Handle, *, host: str, port: int) -> AsyncIterator[int]:
-    """Answer requests until the end of the block; gives the port."""
+    """Answer requests until the end of the block; yield the port."""
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         response = await _answer(handle, asgi.Request(scope, receive))
@@ -159,18 +163,18 @@ async def serve(handle: Handle, *, host: str, port: int) -> AsyncIterator[int]:
             await running
 
 
-async def _answer(handle: Handle, asked: asgi.Request) -> JSONResponse:
+async def _answer(handle: Handle, request: asgi.Request) -> JSONResponse:
     try:
         async with asyncio.timeout(READ_SECONDS):
-            body = await _body(asked)
-        headers = {name.lower(): value for name, value in asked.headers.items()}
-        return await handle(Request(asked.method, asked.url.path, headers, body))
+            body = await _read_body(request)
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        return await handle(Request(request.method, request.url.path, headers, body))
     except Refused as refused:
         return answer(refused.status, {"error": str(refused)})
     except TimeoutError:
         return answer(408, {"error": "The request took too long to arrive."})
     except DatabaseError as error:
-        # Gone, or its disk is full: nothing was kept, and who sends it again loses nothing.
+        # Nothing was kept, so the request can be sent again.
         log.error("a request failed", extra={"why": str(error).partition("\n")[0]})
         away = {"error": "The database does not answer. Nothing was kept: send it again."}
         return answer(503, away, after=AWAY_SECONDS)
@@ -179,18 +183,17 @@ async def _answer(handle: Handle, asked: asgi.Request) -> JSONResponse:
         return answer(500, {"error": "Something went wrong here. It was written down."})
 
 
-async def _body(asked: asgi.Request) -> bytes:
-    """The body; refused by its announced length, before it is read, or when it goes on."""
-    for name in (TIMESTAMP, SIGNATURE):
-        if len(asked.headers.getlist(name)) > 1:
-            # Nobody can say which one counts.
-            raise Refused("The headers cannot be read.")
+async def _read_body(request: asgi.Request) -> bytes:
+    """Read the body; refuse it by its announced length, or when it grows too large."""
+    # Of two values nobody can say which one counts.
+    if any(len(request.headers.getlist(name)) > 1 for name in (TIMESTAMP, SIGNATURE)):
+        raise Refused("The headers cannot be read.")
     too_large = TooLarge(f"The body may have {BODY_BYTES} bytes.")
-    announced = asked.headers.get("content-length", "0")
+    announced = request.headers.get("content-length", "0")
     if len(announced) > 12 or int(announced) > BODY_BYTES:
         raise too_large
     body = b""
-    async for chunk in asked.stream():
+    async for chunk in request.stream():
         body += chunk
         if len(body) > BODY_BYTES:
             raise too_large
@@ -198,7 +201,7 @@ async def _body(asked: asgi.Request) -> bytes:
 
 
 def sign(secret: str, *, body: bytes, at: float, label: bytes = b"") -> dict[str, str]:
-    """The headers of a signed request; an answer of ours is signed with the label REPLY."""
+    """Return the headers of a signed request; Keno's answers are signed with the label REPLY."""
     stamp = str(int(at))
     return {TIMESTAMP: stamp, SIGNATURE: PREFIX + _digest(secret, stamp, body, label=label)}
 
@@ -206,21 +209,21 @@ def sign(secret: str, *, body: bytes, at: float, label: bytes = b"") -> dict[str
 def check(
     secret: str, *, headers: dict[str, str], body: bytes, now: float, label: bytes = b""
 ) -> str:
-    """The signature, when it is good. It is the same for the same request alone."""
-    stamp, given = headers.get(TIMESTAMP, ""), headers.get(SIGNATURE, "")
+    """Return the signature when it is valid. It identifies the request."""
+    stamp, signature = headers.get(TIMESTAMP, ""), headers.get(SIGNATURE, "")
     if not secret:
         raise BadSignature("No secret is configured; nobody may call.")
-    if not stamp or not given:
+    if not stamp or not signature:
         raise BadSignature("Sign the request: X-Keno-Timestamp and X-Keno-Signature are needed.")
     if not (stamp.isascii() and stamp.isdigit() and len(stamp) <= 12):
         raise BadSignature("X-Keno-Timestamp must be the time in whole seconds.")
-    wanted = PREFIX + _digest(secret, stamp, body, label=label)
-    if not hmac.compare_digest(given.encode("utf-8", "replace"), wanted.encode()):
+    expected = PREFIX + _digest(secret, stamp, body, label=label)
+    if not hmac.compare_digest(signature.encode("utf-8", "replace"), expected.encode()):
         raise BadSignature("The signature does not fit the timestamp and the body.")
-    # Only who knows the secret learns that the clock is wrong.
+    # Only a program that knows the secret learns that the clock is wrong.
     if abs(now - int(stamp)) > WINDOW_SECONDS:
         raise BadSignature("The request is older than five minutes, or a clock is wrong.")
-    return given.removeprefix(PREFIX)
+    return signature.removeprefix(PREFIX)
 
 
 def _digest(secret: str, stamp: str, body: bytes, *, label: bytes = b"") -> str:
@@ -229,7 +232,7 @@ def _digest(secret: str, stamp: str, body: bytes, *, label: bytes = b"") -> str:
 
 
 def parse(url: str) -> SplitResult:
-    """The parts of an address we may call; CallbackRefused with a sentence otherwise."""
+    """Return the parts of a URL that may be called; raise CallbackRefused otherwise."""
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -263,18 +266,18 @@ async def post(
     private: bool = False,
     resolve: Resolve = resolve,
 ) -> int:
-    """Send it; the status that came back. CallbackRefused before anything is connected."""
+    """Send it and return the status; raise CallbackRefused before anything is connected."""
     parts = parse(url)
     port = parts.port or (443 if parts.scheme == "https" else 80)
     ip = await _reachable(parts, port, private=private, resolve=resolve)
-    there = httpx.URL(url).copy_with(host=ip, port=port)
+    target = httpx.URL(url).copy_with(host=ip, port=port)
     # trust_env: a proxy of the environment would look the name up again.
     async with httpx.AsyncClient(
         timeout=TIMEOUT_SECONDS, trust_env=False, follow_redirects=False
     ) as http:
         request = http.build_request(
             "POST",
-            there,
+            target,
             content=body,
             headers={"host": parts.netloc, "content-type": "application/json"} | headers,
             extensions={"sni_hostname": parts.hostname},
@@ -285,7 +288,7 @@ async def post(
 
 
 async def _reachable(parts: SplitResult, port: int, *, private: bool, resolve: Resolve) -> str:
-    """The address to connect to; CallbackRefused when one of them is private."""
+    """Return the IP address to connect to; raise CallbackRefused when one of them is private."""
     try:
         addresses = await resolve(parts.hostname or "", port)
     except (OSError, UnicodeError) as error:
@@ -303,7 +306,7 @@ async def check_callback(url: str, *, private: bool) -> None:
 
 
 def parse_message(request: Request) -> dict:
-    """The fields of a message, with defaults; Refused with a sentence."""
+    """Return the fields of a message, with defaults; raise Refused with a sentence."""
     try:
         body = request.json()
     except ValueError as error:
@@ -313,53 +316,40 @@ def parse_message(request: Request) -> dict:
     text = body.get("message", body.get("text"))
     if not isinstance(text, str) or not text.strip():
         raise Refused("The message field is missing or no text.")
-    said = {"text": text}
-    for name, default in (
-        ("chat_id", "main"),
-        ("author", ""),
-        ("author_id", ""),
-        ("id", ""),
-        ("trace", "text"),
-        ("callback", ""),
-    ):
+    fields = {"text": text}
+    for name, default in FIELDS.items():
         value = body.get(name, default)
         if not isinstance(value, str | int) or isinstance(value, bool) or len(str(value)) > 2000:
             raise Refused(f"The field {name} must be a short text.")
-        said[name] = str(value)
-    if said["trace"] not in TRACES:
+        fields[name] = str(value)
+    if fields["trace"] not in TRACES:
         raise Refused("The field trace is text or voice.")
-    if said["callback"]:
-        parse(said["callback"])
-    return said
+    if fields["callback"]:
+        parse(fields["callback"])
+    return fields
 
 
-def store_message(space: Space, said: dict, *, mark: str) -> Message:
-    """The row of this message; the same request, or the same id, again is the same row."""
-    chat = chats.find_or_open(space, channel="http", external_id=said["chat_id"])
-    name = f"id-{said['id']}" if said["id"] else f"signed-{mark}"
+def store_message(space: Space, fields: dict, *, signature: str) -> Message:
+    """Store the message; the same request, or the same id, again gives the same row."""
+    chat = chats.find_or_open(space, channel="http", external_id=fields["chat_id"])
+    name = f"id-{fields['id']}" if fields["id"] else f"signed-{signature}"
     external_id = hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()
-    notes = [{"outcome": CALLBACK, "url": said["callback"]}] if said["callback"] else []
-    taken = inbox.receive(
+    url = fields["callback"]
+    message = inbox.receive(
         chat,
-        text=said["text"],
         external_id=external_id,
-        author=said["author"],
-        author_id=said["author_id"],
-        trace=said["trace"],
         silence=0,
-        journal=notes,
+        journal=[{"outcome": CALLBACK, "url": url}] if url else [],
+        **{name: fields[name] for name in ("text", "author", "author_id", "trace")},
     )
-    return taken or Message.objects.get(chat=chat, external_id=external_id)
+    return message or Message.objects.get(chat=chat, external_id=external_id)
 
 
 async def wait_for(message: Message, *, seconds: float) -> str | None:
-    """What was answered, by whichever process; None when that takes too long."""
-    try:
+    """Return the answer, whichever process gives it; None when that takes too long."""
+    with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
-            while True:
-                reply = await sync_to_async(inbox.answer_to)(message)
-                if reply is not None:
-                    return reply
+            while (reply := await sync_to_async(inbox.answer_to)(message)) is None:
                 await asyncio.sleep(POLL_SECONDS)
-    except TimeoutError:
-        return None
+            return reply
+    return None

@@ -7,6 +7,7 @@ import os
 import re
 import secrets
 from collections.abc import Callable
+from functools import partial
 
 import telegram
 from django.conf import settings
@@ -16,17 +17,8 @@ from telegram.constants import ChatAction, ParseMode
 from telegram.error import BadRequest, ChatMigrated, Forbidden, NetworkError, RetryAfter
 from telegram.request import HTTPXRequest
 
-from bot.channels import http_server
-from bot.channels.base import (
-    AllowList,
-    IncomingMessage,
-    ListeningChannel,
-    Outgoing,
-    SendFailed,
-    chunks,
-    hold_leadership,
-    home,
-)
+from bot.channels import base, http_server
+from bot.channels.base import IncomingMessage, Outgoing, SendFailed
 from bot.channels.http_server import Request, answer
 from memory.models import Chat, Space
 from memory.spaces import connections
@@ -39,7 +31,7 @@ _LINK = re.compile(r"\[([^\]\n]{1,300})\]\((https?://[^\s)]{1,1000})\)")
 _STRONG = re.compile(r"\*\*(?=\S)([^\n*]+?)(?<=\S)\*\*")
 _SOFT = re.compile(r"(?<![\w*])\*(?=\S)([^\n*]+?)(?<=\S)\*(?![\w*])")
 _HEADING = re.compile(r"^#{1,6} +(.+)$", re.M)
-_HELD = re.compile("\x00(\\d+)\x00")
+_TAKEN_OUT = re.compile("\x00(\\d+)\x00")
 PRIVATE = "private"
 log = logging.getLogger(__name__)
 POLL_SECONDS = 25
@@ -48,84 +40,69 @@ SECRET_HEADER = "x-telegram-bot-api-secret-token"
 
 
 def as_html(text: str) -> str:
-    """The little markdown that models write, as the HTML that Telegram understands."""
-    held: list[str] = []
+    """Turn the little Markdown that models write into the HTML that Telegram understands."""
+    code: list[str] = []
 
-    def hold(tag: str) -> Callable[[re.Match], str]:
-        def keep(found: re.Match) -> str:
-            held.append(f"<{tag}>{html.escape(found[1], quote=False)}</{tag}>")
-            return f"\x00{len(held) - 1}\x00"
+    def take_out(tag: str) -> Callable[[re.Match], str]:
+        def keep(match: re.Match) -> str:
+            code.append(f"<{tag}>{html.escape(match[1], quote=False)}</{tag}>")
+            return f"\x00{len(code) - 1}\x00"
 
         return keep
 
     bare = text.replace("\x00", "")
-    bare = _CODE.sub(hold("code"), _BLOCK.sub(hold("pre"), bare))
+    bare = _CODE.sub(take_out("code"), _BLOCK.sub(take_out("pre"), bare))
     safe = html.escape(bare, quote=False)
-    safe = _LINK.sub(lambda found: f'<a href="{html.escape(found[2])}">{found[1]}</a>', safe)
+    safe = _LINK.sub(lambda match: f'<a href="{html.escape(match[2])}">{match[1]}</a>', safe)
     safe = _SOFT.sub(r"<i>\1</i>", _STRONG.sub(r"<b>\1</b>", _HEADING.sub(r"<b>\1</b>", safe)))
-    return _HELD.sub(lambda found: held[int(found[1])], safe)
+    return _TAKEN_OUT.sub(lambda match: code[int(match[1])], safe)
 
 
 def without_mention(text: str, *, bot: str) -> str:
-    """What was said, without calling the bot by its name at either end."""
+    """Take the name of the bot away from either end."""
     name = re.escape(bot)
-    said = re.sub(rf"^\s*@{name}\b[\s,:]*", "", text, flags=re.I)
-    return re.sub(rf"[\s,]*@{name}\b\s*([?!.…]*)\s*$", r"\1", said, flags=re.I).strip()
-
-
-def mentions(text: str, *, bot: str) -> bool:
-    return bool(bot) and bool(re.search(rf"(?<![\w@])@{re.escape(bot)}\b", text, re.I))
-
-
-def is_for_another_bot(text: str, *, bot: str) -> bool:
-    """A command for another bot of the group: /why@OtherBot."""
-    found = re.match(r"/[\w-]+@(\w+)", text)
-    return bool(found) and found[1].lower() != bot.lower()
+    text = re.sub(rf"^\s*@{name}\b[\s,:]*", "", text, flags=re.I)
+    return re.sub(rf"[\s,]*@{name}\b\s*([?!.…]*)\s*$", r"\1", text, flags=re.I).strip()
 
 
 def parse_update(update: Update, *, bot: str, bot_id: int) -> IncomingMessage | None:
-    """What was said to the bot; None when it was not meant for it."""
+    """Return the message to the bot; None when it was not meant for it."""
     message = update.message or update.edited_message
     if message is None or message.from_user is None or message.from_user.id == bot_id:
         return None
     text = message.text or message.caption or ""
     spoken = bool(message.voice or message.audio or message.video_note)
-    if is_for_another_bot(text, bot=bot) or not _is_for_bot(message, text, bot, bot_id):
+    if not _is_for_bot(message, text, bot, bot_id):
         return None
     words = without_mention(text, bot=bot) if bot else text
     origin = _origin(message)
+    # A topic of a forum is a chat of its own.
+    topic = message.message_thread_id if message.is_topic_message else None
     return IncomingMessage(
-        chat=chat_id_of(message),
+        chat=f"{message.chat.id}_{topic}" if topic else str(message.chat.id),
         person=str(message.from_user.id),
         author=message.from_user.full_name,
-        # What was passed on commands nothing.
+        # A forwarded message is never a command.
         text=f"↪ {words}" if origin is not None and words.startswith("/") else words,
         origin=origin,
         external_id=str(message.message_id),
         sent_at=message.date,
         trace="voice" if spoken else "text",
         title=message.chat.title or message.from_user.full_name,
-        thread=str(message.message_thread_id or "") if message.is_topic_message else "",
+        thread=str(topic or ""),
         edited=update.edited_message is not None,
         unreadable=not words,
         place=str(message.chat.id),
     )
 
 
-def chat_id_of(message: Message) -> str:
-    """The chat's id; a topic of a forum is a chat of its own."""
-    topic = message.message_thread_id if message.is_topic_message else None
-    return f"{message.chat.id}_{topic}" if topic else str(message.chat.id)
-
-
 def split_chat_id(chat_id: str) -> tuple[int, int | None]:
-    """Split the id into the chat and its topic."""
     chat, _, topic = chat_id.partition("_")
     return int(chat), int(topic) if topic else None
 
 
 def _origin(message: Message) -> str | None:
-    """Who wrote a forwarded message; what people pass on of themselves is their own."""
+    """Return who wrote a forwarded message; None for one's own words."""
     origin = message.forward_origin
     if origin is None:
         return None
@@ -138,29 +115,34 @@ def _origin(message: Message) -> str | None:
 
 
 def _is_for_bot(message: Message, text: str, bot: str, bot_id: int) -> bool:
+    # A command may name another bot of the group: /why@OtherBot.
+    command = re.match(r"/[\w-]+@(\w+)", text)
+    if command and command[1].lower() != bot.lower():
+        return False
     if message.chat.type == PRIVATE or text.startswith("/"):
         return True
     answered = message.reply_to_message
-    is_answer = bool(answered and answered.from_user and answered.from_user.id == bot_id)
-    return is_answer or mentions(text, bot=bot)
+    if answered and answered.from_user and answered.from_user.id == bot_id:
+        return True
+    return bool(bot and re.search(rf"(?<![\w@])@{re.escape(bot)}\b", text, re.I))
 
 
-class TelegramChannel(ListeningChannel):
+class TelegramChannel(base.ListeningChannel):
     name = "telegram"
 
-    def __init__(self, *, token: str = "", allow: AllowList | None = None):
-        base = settings.TELEGRAM_BASE_URL
+    def __init__(self, *, token: str = "", allow: base.AllowList | None = None):
+        url = settings.TELEGRAM_BASE_URL
         # Durations as timedelta, as the library's next version will have them.
         os.environ.setdefault("PTB_TIMEDELTA", "1")
         self.bot = telegram.Bot(
             token or connections.value("TELEGRAM_BOT_TOKEN"),
-            base_url=f"{base}/bot",
-            base_file_url=f"{base}/file/bot",
+            base_url=f"{url}/bot",
+            base_file_url=f"{url}/file/bot",
             request=HTTPXRequest(connection_pool_size=8, read_timeout=20),
             get_updates_request=HTTPXRequest(read_timeout=POLL_SECONDS + 10),
         )
         people = connections.value("TELEGRAM_ALLOWED_USERS").split(",")
-        usual = AllowList.of(filter(None, people), settings.TELEGRAM_ALLOWED_CHAT_IDS)
+        usual = base.AllowList(filter(None, people), settings.TELEGRAM_ALLOWED_CHAT_IDS)
         super().__init__(allow or usual)
         pause = settings.TELEGRAM_DEBOUNCE_MS
         self.silence = None if pause < 0 else pause / 1000
@@ -169,9 +151,9 @@ class TelegramChannel(ListeningChannel):
         self._sent: dict[str, int] = {}
 
     async def run(self, space: Space | None, stop: asyncio.Event) -> None:
-        space = await home(space, stop)
+        space = await base.home(space, stop)
         # Telegram talks to one listener at a time: the others wait until it is gone.
-        async with hold_leadership(self.name, stop) as leads:
+        async with base.hold_leadership(self.name, stop) as leads:
             if not leads:
                 return
             await self.bot.initialize()
@@ -184,7 +166,7 @@ class TelegramChannel(ListeningChannel):
 
     async def send(self, outgoing: Outgoing) -> str:
         chat, topic = split_chat_id(outgoing.chat.external_id)
-        parts = chunks(outgoing.text, longest=MAX_MESSAGE_LENGTH)
+        parts = base.chunks(outgoing.text, longest=MAX_MESSAGE_LENGTH)
         key, last = f"{chat}/{outgoing.key}", ""
         for n in range(self._sent.get(key, 0), len(parts)):
             last = await self._send(chat, topic, parts[n], reply_to="" if n else outgoing.reply_to)
@@ -224,9 +206,9 @@ class TelegramChannel(ListeningChannel):
         if not secret:
             raise RuntimeError("A webhook without TELEGRAM_WEBHOOK_SECRET is never opened.")
 
-        async def called(request: Request) -> JSONResponse:
-            given = request.headers.get(SECRET_HEADER, "")
-            if not secrets.compare_digest(given.encode(), secret.encode()):
+        async def handle(request: Request) -> JSONResponse:
+            header = request.headers.get(SECRET_HEADER, "")
+            if not secrets.compare_digest(header.encode(), secret.encode()):
                 return answer(401, {"error": "The secret token is missing or wrong."})
             try:
                 update = telegram.Update.de_json(request.json(), self.bot)
@@ -236,20 +218,20 @@ class TelegramChannel(ListeningChannel):
             return answer(200, {})
 
         host, port = settings.TELEGRAM_WEBHOOK_HOST, settings.TELEGRAM_WEBHOOK_PORT
-        async with http_server.serve(called, host=host, port=port):
+        async with http_server.serve(handle, host=host, port=port):
             await self.bot.set_webhook(
                 settings.TELEGRAM_WEBHOOK_URL, secret_token=secret, allowed_updates=ALLOWED_UPDATES
             )
             await stop.wait()
 
     async def _send(self, chat: int, topic: int | None, text: str, *, reply_to: str = "") -> str:
-        given = {"message_thread_id": topic, "link_preview_options": NO_PREVIEW}
+        options = {"message_thread_id": topic, "link_preview_options": NO_PREVIEW}
         if reply_to.isdigit() and chat < 0:
-            given["reply_parameters"] = telegram.ReplyParameters(
+            options["reply_parameters"] = telegram.ReplyParameters(
                 int(reply_to), allow_sending_without_reply=True
             )
         try:
-            return await self._send_nicely(chat, text, given)
+            return await self._send_formatted(chat, text, options)
         except ChatMigrated as moved:
             return await self._send(moved.new_chat_id, topic, text)
         except RetryAfter as wait:
@@ -259,22 +241,20 @@ class TelegramChannel(ListeningChannel):
         except telegram.error.TelegramError as error:
             raise SendFailed(str(error)) from error
 
-    async def _send_nicely(self, chat: int, text: str, given: dict) -> str:
-        nice = as_html(text)
+    async def _send_formatted(self, chat: int, text: str, options: dict) -> str:
         try:
-            sent = await self.bot.send_message(chat, nice, parse_mode=ParseMode.HTML, **given)
+            send = partial(self.bot.send_message, chat, **options)
+            sent = await send(as_html(text), parse_mode=ParseMode.HTML)
         except BadRequest as error:
             if "parse" not in str(error).lower() and "too long" not in str(error).lower():
                 raise
-            sent = await self.bot.send_message(chat, text, **given)
+            sent = await send(text)
         return str(sent.message_id)
 
 
 async def _or_stop(stop: asyncio.Event, asking: asyncio.Task):
-    """The answer; None when we are told to stop first, or when the network fails."""
-    stopping = asyncio.create_task(stop.wait())
-    await asyncio.wait({asking, stopping}, return_when=asyncio.FIRST_COMPLETED)
-    stopping.cancel()
+    """Return the answer; None when told to stop first, or when the network fails."""
+    await base.first_done(asyncio.wait({asking}), stop.wait())
     if not asking.done():
         asking.cancel()
         await asyncio.gather(asking, return_exceptions=True)

@@ -1,4 +1,4 @@
-"""What a command is: its names, its help, and what it is given."""
+"""What a command is: its names, its help, its call and its answer."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -23,11 +23,11 @@ COMMAND_PATTERN = re.compile(r"/(?P<name>[^\s@/]+)(?:@\w+)?\s*(?P<rest>.*)", re.
 
 @dataclass(frozen=True)
 class Answer:
-    """What the person is told, and which changes of memory `/undo` takes back."""
+    """The text for the person, and the changes of memory that `/undo` takes back."""
 
     text: str
     changes: Sequence[UUID] = ()
-    # The fact that it asks about: a yes or no that follows is the answer.
+    # The fact that the text asks about: the next yes or no is the answer.
     asks: int | None = None
 
 
@@ -49,7 +49,6 @@ class CommandCall:
 
     @cached_property
     def member(self) -> Member | None:
-        """The dashboard account behind the person, when the two are linked."""
         return chat_links.member_of(self.message)
 
     @property
@@ -58,12 +57,11 @@ class CommandCall:
 
     @property
     def by(self) -> str:
-        """A linked curator acts as the person they are; anybody else as a command."""
+        """Name the actor: a linked curator acts in person, anybody else as a command."""
         return actors.person(self.member.user) if self.may_decide else "command"
 
     @property
     def words(self) -> str:
-        """What follows the name, without the quotes around it."""
         return self.rest.strip(QUOTES)
 
 
@@ -84,28 +82,27 @@ BY_NAME: dict[str, Command] = {}
 
 
 def command(
-    name: str, *, es: str, help: str | Promise, usage: str | Promise = ""
+    name: str, spanish: str, help: str | Promise, *, usage: str | Promise = ""
 ) -> Callable[[Act], Act]:
-    """Make the function a command. `es` holds its Spanish names, the first one shown."""
+    """Make the function a command. `spanish` are its Spanish names; the first one is shown."""
 
     def add(act: Act) -> Act:
-        made = Command(name, act, tuple(es.split()), usage, help)
-        REGISTRY.append(made)
-        BY_NAME.update({plain(one): made for one in (name, *made.spanish)})
+        row = Command(name, act, tuple(spanish.split()), usage, help)
+        REGISTRY.append(row)
+        BY_NAME.update(dict.fromkeys(map(plain, (name, *row.spanish)), row))
         return act
 
     return add
 
 
 def plain(name: str) -> str:
-    """Names are found without accents, case or the kind of dash: /qué, /memory_status."""
+    """Return a name without accents, case and underscores: /qué, /memory_status."""
     return text.fold(name).replace("_", "-")
 
 
-def sentence_for(done: ChangeResult, said: str) -> Answer:
-    """The sentence when it was done, else why not."""
+def sentence_for(done: ChangeResult, sentence: str) -> Answer:
     if done.changed:
-        return Answer(said, [done.change_id])
+        return Answer(sentence, [done.change_id])
     return Answer(done.reason or _("That is so already."))
 
 

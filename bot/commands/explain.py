@@ -17,49 +17,35 @@ from sleep import nights
 SHOWN = 3
 
 
-@command(
-    "why",
-    es="porque por-que",
-    help=gettext_lazy("what my last answer rests on"),
-)
+@command("why", "porque por-que", gettext_lazy("what my last answer rests on"))
 def why(call: CommandCall) -> str:
     receipt = receipts.last(call.chat)
     if receipt is None:
         return _("No record of a recent response.")
-    told = receipts.explain(receipt)
-    lines = [
-        _sources(told, has_window=bool(receipt.sections.get("history"))),
-        _search(told),
-        f"{_('Full receipt:')} {page('recall:receipt', call.space.slug, receipt.pk)}",
-    ]
-    return "\n".join(lines)
+    explained = receipts.explain(receipt)
+    sources = _sources(explained, has_window=bool(receipt.sections.get("history")))
+    link = f"{_('Full receipt:')} {page('recall:receipt', call.space.slug, receipt.pk)}"
+    return "\n".join([sources, _search(explained), link])
 
 
-@command(
-    "memory-status",
-    es="estado estado-memoria",
-    help=gettext_lazy("how much I remember"),
-)
+@command("memory-status", "estado estado-memoria", gettext_lazy("how much I remember"))
 def memory_status(call: CommandCall) -> str:
     counts = metrics.memory_counts(call.space, chat=call.chat, now=call.now)
-    facts, working = counts["facts"], counts["working"]
-    night = nights.latest(call.space)
-    rows = [
-        (_("Facts"), _parts(facts, active=_("active"), quarantined=_("in quarantine"))),
-        (_("Procedures"), str(counts["kinds"].get("procedure", 0))),
-        (_("Episodes of this chat"), str(sum(counts["episodes"].values()))),
-        (_("Patterns"), _parts(counts["patterns"], active=_("active"))),
-        (
-            _("Working notes"),
-            _parts(working, active=pgettext("notes", "active"), stale=pgettext("notes", "stale")),
-        ),
-        (_("Last sleep"), _night(night, now=call.now)),
-    ]
-    lines = [f"{name}: {value}" for name, value in rows]
+    facts = {"active": _("active"), "quarantined": _("in quarantine")}
+    notes = {"active": pgettext("notes", "active"), "stale": pgettext("notes", "stale")}
+    rows = {
+        _("Facts"): _parts(counts["facts"], **facts),
+        _("Procedures"): counts["kinds"].get("procedure", 0),
+        _("Episodes of this chat"): sum(counts["episodes"].values()),
+        _("Patterns"): _parts(counts["patterns"], active=_("active")),
+        _("Working notes"): _parts(counts["working"], **notes),
+        _("Last sleep"): _night(nights.latest(call.space), now=call.now),
+    }
+    lines = [f"{name}: {value}" for name, value in rows.items()]
     return "\n".join([*lines, f"{_('More:')} {page('overview:index', call.space.slug)}"])
 
 
-@command("cost", es="coste costo", help=gettext_lazy("what language models cost so far"))
+@command("cost", "coste costo", gettext_lazy("what language models cost so far"))
 def cost(call: CommandCall) -> str:
     model = choose("chat", space=call.space)
     if model.provider == "offline":
@@ -67,24 +53,24 @@ def cost(call: CommandCall) -> str:
     else:
         lines = [_("I answer with %(model)s.") % {"model": model.model or model.provider}]
     names = {"day": _("Today"), "month": _("This month")}
-    for one in pricing.budgets(call.space, now=call.now):
-        limit = _("of %(limit).2f") % {"limit": one.limit} if one.limit else _("no limit")
-        lines.append(f"{names[one.name]}: ${one.spent:.2f} ({limit})")
+    for budget in pricing.budgets(call.space, now=call.now):
+        limit = _("of %(limit).2f") % {"limit": budget.limit} if budget.limit else _("no limit")
+        lines.append(f"{names[budget.name]}: ${budget.spent:.2f} ({limit})")
     return "\n".join(lines)
 
 
-@command("help", es="ayuda start", help=gettext_lazy("this list"))
+@command("help", "ayuda start", gettext_lazy("this list"))
 def help_(call: CommandCall) -> str:
     spanish = (get_language() or "").startswith("es")
     lines = [_("What you can send me besides talking:")]
-    for one in REGISTRY:
-        name = one.spanish[0] if spanish else one.name
-        lines.append(f"/{name} {one.usage}".rstrip() + f" — {one.help}")
+    for row in REGISTRY:
+        name = row.spanish[0] if spanish else row.name
+        lines.append(f"/{name} {row.usage}".rstrip() + f" — {row.help}")
     return "\n".join(lines)
 
 
 def age(passed: timedelta) -> str:
-    """How long ago, in the largest whole unit: 5 seconds, 2 minutes, 1 hour, 3 days."""
+    """Return how long ago, in the largest whole unit: 5 seconds, 2 minutes, 1 hour, 3 days."""
     seconds = max(0, int(passed.total_seconds()))
     if seconds < 60:
         return ngettext("%(n)d second", "%(n)d seconds", seconds) % {"n": seconds}
@@ -95,44 +81,41 @@ def age(passed: timedelta) -> str:
     return ngettext("%(n)d day", "%(n)d days", seconds // 86400) % {"n": seconds // 86400}
 
 
-def _sources(told: dict, *, has_window: bool) -> str:
-    """What it repeats, else what it was given, else what was just said."""
-    used = [one for one in told["injected"] if one["mark"] == "used"]
-    if used:
+def _sources(explained: dict, *, has_window: bool) -> str:
+    """Say what the answer repeats, else what it was given, else what was just said."""
+    memories = explained["injected"]
+    if used := [memory for memory in memories if memory["mark"] == "used"]:
         return _("I answered from: %(memories)s.") % {"memories": _quoted(used)}
-    given = told["injected"]
-    if given:
-        said = _("I had this before me, but my answer does not repeat it: %(memories)s.")
-        return said % {"memories": _quoted(given)}
+    if memories:
+        unused = _("I had this before me, but my answer does not repeat it: %(memories)s.")
+        return unused % {"memories": _quoted(memories)}
     if has_window:
         return _("I used no memory for it, only what we said just before.")
     return _("I used no memory for it.")
 
 
-def _quoted(found: list[dict]) -> str:
-    shown = [text.short(one["text"].lstrip("-*• "), 100) or _("(deleted since)") for one in found]
-    more = [_("%(n)d more") % {"n": len(found) - SHOWN}] if len(found) > SHOWN else []
-    return ", ".join([*(f"“{words}”" for words in shown[:SHOWN]), *more])
+def _quoted(memories: list[dict]) -> str:
+    texts = [text.short(memory["text"].lstrip("-*• "), 100) for memory in memories[:SHOWN]]
+    more = [_("%(n)d more") % {"n": len(memories) - SHOWN}] if len(memories) > SHOWN else []
+    return ", ".join([*(f"“{words or _('(deleted since)')}”" for words in texts), *more])
 
 
-def _search(told: dict) -> str:
-    """What was looked for, and how sure the recall was that it found it."""
-    if any("list" in one["lanes"] for one in told["injected"]):
+def _search(explained: dict) -> str:
+    """Say what was looked for, and how sure the recall was that it found it."""
+    if any("list" in memory["lanes"] for memory in explained["injected"]):
         return _("It is a list of all I know about it.")
     sure = {
         "none": _("I found nothing"),
         "low": _("I was not sure of what I found"),
         "medium": _("I was fairly sure of what I found"),
         "high": _("I was sure of what I found"),
-    }[told["level"]]
-    words = ", ".join(told["keywords"])
+    }[explained["level"]]
+    words = ", ".join(explained["keywords"])
     if not words:
         return f"{sure}."
-    return _("I looked for %(words)s; %(sure)s.") % {
-        "words": words,
-        # "I" stays a capital.
-        "sure": sure if sure.startswith("I ") else sure[:1].lower() + sure[1:],
-    }
+    # "I" stays a capital.
+    sure = sure if sure.startswith("I ") else sure[:1].lower() + sure[1:]
+    return _("I looked for %(words)s; %(sure)s.") % {"words": words, "sure": sure}
 
 
 def _parts(counts: dict, **names: str) -> str:

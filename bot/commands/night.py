@@ -16,11 +16,19 @@ from sleep.models import Proposal
 
 SHOWN = 5
 CODE_LENGTH = 6
+REFUSALS = (
+    proposals.AlreadyDecided,
+    proposals.NotWhatWasShown,
+    proposals.MayNotDecide,
+    TargetChanged,
+    history.Conflict,
+    ValueError,
+)
 # /approve 12-3fa9c1: the number, and the beginning of the digest of what was shown.
 CODE = re.compile(rf"#?(\d{{1,12}})(?:-([0-9a-f]{{{CODE_LENGTH}}}))?(?:\s+(.*))?", re.I | re.S)
 
 
-@command("pending", es="pendientes", help=gettext_lazy("what the night proposes and you decide"))
+@command("pending", "pendientes", gettext_lazy("what the night proposes and you decide"))
 def pending(call: CommandCall) -> str:
     if not call.may_decide:
         return need_link()
@@ -30,16 +38,16 @@ def pending(call: CommandCall) -> str:
     if not count:
         return _("Nothing waits for a decision.")
     head = ngettext("%(n)d proposal waits:", "%(n)d proposals wait:", count) % {"n": count}
-    shown = [_shown(one) for one in waiting[:SHOWN]]
+    shown = [_describe(proposal) for proposal in waiting[:SHOWN]]
     link = f"{_('All of them:')} {page('proposals:index', call.space.slug)}"
     return "\n\n".join([head, *shown, link])
 
 
 @command(
     "approve",
-    es="aprobar aprueba",
+    "aprobar aprueba",
+    gettext_lazy("apply a proposal as it was shown"),
     usage=gettext_lazy("CODE"),
-    help=gettext_lazy("apply a proposal as it was shown"),
 )
 def approve(call: CommandCall) -> str:
     return _decide(call, proposals.approve, _("Approved: %(title)s\nThe dashboard can undo it."))
@@ -47,15 +55,15 @@ def approve(call: CommandCall) -> str:
 
 @command(
     "reject",
-    es="rechazar rechaza",
+    "rechazar rechaza",
+    gettext_lazy("turn a proposal down"),
     usage=gettext_lazy("CODE [why]"),
-    help=gettext_lazy("turn a proposal down"),
 )
 def reject(call: CommandCall) -> str:
     return _decide(call, proposals.reject, _("Rejected: %(title)s"))
 
 
-@command("sleep", es="dormir duerme", help=gettext_lazy("consolidate now what was learned"))
+@command("sleep", "dormir duerme", gettext_lazy("consolidate now what was learned"))
 def sleep(call: CommandCall) -> str:
     if not call.may_decide:
         return need_link()
@@ -67,54 +75,39 @@ def sleep(call: CommandCall) -> str:
     return "\n".join([_("Good night. I sleep as soon as the worker is free."), link])
 
 
-def code(proposal: Proposal) -> str:
-    return f"{proposal.pk}-{proposal.digest[:CODE_LENGTH]}"
-
-
-def _decide(call: CommandCall, decide, said: str) -> str:
+def _decide(call: CommandCall, decide, sentence: str) -> str:
     if not call.may_decide:
         return need_link()
-    found = CODE.fullmatch(call.words)
-    if not found:
+    match = CODE.fullmatch(call.words)
+    if not match:
         return _("Which one? /pending shows them with their codes.")
-    proposal = Proposal.objects.filter(space=call.space, pk=int(found[1])).first()
+    proposal = Proposal.objects.filter(space=call.space, pk=int(match[1])).first()
     if proposal is None:
-        return _("There is no proposal %(n)s. /pending shows what waits.") % {"n": found[1]}
-    shown = (found[2] or "").lower()
+        return _("There is no proposal %(n)s. /pending shows what waits.") % {"n": match[1]}
+    shown = (match[2] or "").lower()
     if proposal.status == Proposal.Status.PENDING and shown != proposal.digest[:CODE_LENGTH]:
-        # Only what the person has seen is decided: here it is.
-        return "\n\n".join([_("This is what it says now:"), _shown(proposal)])
-    return _decided(call, proposal, decide, said, reason=found[3] or "")
-
-
-def _decided(call: CommandCall, proposal: Proposal, decide, said: str, *, reason: str) -> str:
-    given = {"member": call.member, "digest": proposal.digest, "reason": reason.strip()}
+        # A person decides only what they have seen.
+        return "\n\n".join([_("This is what it says now:"), _describe(proposal)])
+    reason = (match[3] or "").strip()
     try:
-        decide(proposal, **given)
-    except (
-        proposals.AlreadyDecided,
-        proposals.NotWhatWasShown,
-        proposals.MayNotDecide,
-        TargetChanged,
-        history.Conflict,
-        ValueError,
-    ) as error:
+        decide(proposal, member=call.member, digest=proposal.digest, reason=reason)
+    except REFUSALS as error:
         return str(error)
-    return said % {"title": proposal.title}
+    return sentence % {"title": proposal.title}
 
 
-def _shown(proposal: Proposal) -> str:
+def _describe(proposal: Proposal) -> str:
     lines = [f"{proposal.get_kind_display()}: {proposal.title}"]
     for target in proposal.targets[:3]:
-        was = proposal.before.get(f"{target.get('type')}:{target.get('id')}", {})
-        lines += [f"- {text.short(words, 200)}" for words in _words(was)]
+        before = proposal.before.get(f"{target.get('type')}:{target.get('id')}", {})
+        lines += [f"- {text.short(words, 200)}" for words in _words(before)]
     lines += [f"+ {text.short(words, 300)}" for words in _words(proposal.after)]
     if proposal.rationale:
         lines.append(text.short(proposal.rationale, 200))
-    lines.append(f"/approve {code(proposal)}   /reject {code(proposal)}")
-    return "\n".join(lines)
+    code = f"{proposal.pk}-{proposal.digest[:CODE_LENGTH]}"
+    return "\n".join([*lines, f"/approve {code}   /reject {code}"])
 
 
 def _words(image: dict) -> list[str]:
-    named = [image.get(name) for name in ("text", "trigger", "response")]
-    return [words for words in named if isinstance(words, str) and words]
+    values = [image.get(name) for name in ("text", "trigger", "response")]
+    return [value for value in values if isinstance(value, str) and value]

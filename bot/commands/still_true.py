@@ -1,10 +1,9 @@
-"""Questions below a reply, answered by a yes or no: is it still true, and shall it be forgotten?"""
+"""Questions below a reply, answered by yes or no: is it still true, shall it be forgotten?"""
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.utils.translation import gettext as _
@@ -42,9 +41,9 @@ _FIRST = re.compile(r"[^,.;:!—–]+(?=[,.;:!—–])")
 
 @command(
     "true",
-    es="vigencia",
+    "vigencia",
+    gettext_lazy("say since when or until when a fact holds, also a day to come"),
     usage=gettext_lazy("#12 from … until …"),
-    help=gettext_lazy("say since when or until when a fact holds, also a day to come"),
 )
 def set_times(call: CommandCall) -> Answer:
     named, words = numbered(call)
@@ -55,29 +54,26 @@ def set_times(call: CommandCall) -> Answer:
         return Answer(not_found())
     said_at = call.now.astimezone(call.space.zone)
     language = call.message.language or call.chat.language or call.space.language
-    told = timing.when_of(words, said_at=said_at, language=language, kind="")
-    days = {"valid_from": told.valid_from, "valid_to": told.valid_to}
-    given: dict[str, Any] = {name: value for name, value in days.items() if value}
-    if not given:
+    times = timing.when_of(words, said_at=said_at, language=language, kind="")
+    days: dict[str, Any] = {"valid_from": times.valid_from, "valid_to": times.valid_to}
+    days = {name: value for name, value in days.items() if value}
+    if not days:
         return Answer(usage)
+    fact, zone = named[0], call.space.zone
     try:
-        done = facts.revise(named[0], by=call.by, now=call.now, **given)
+        done = facts.revise(fact, by=call.by, now=call.now, **days)
     except facts.Invalid as error:
         return Answer(str(error))
-    return sentence_for(done, _("Noted — %(text)s: %(when)s") % _span(named[0], call))
-
-
-def _span(fact: Fact, call: CommandCall) -> dict:
-    days = [(_("from %(day)s"), fact.valid_from), (_("until %(day)s"), fact.valid_to)]
-    zone = call.space.zone
-    told = [words % {"day": at.astimezone(zone).date().isoformat()} for words, at in days if at]
-    return {"text": fact.text, "when": " ".join(told)}
+    ends = [(_("from %(day)s"), fact.valid_from), (_("until %(day)s"), fact.valid_to)]
+    when = [text % {"day": at.astimezone(zone).date().isoformat()} for text, at in ends if at]
+    values = {"text": fact.text, "when": " ".join(when)}
+    return sentence_for(done, _("Noted — %(text)s: %(when)s") % values)
 
 
 @command(
     "still-true",
-    es="sigue-siendo",
-    help=gettext_lazy("be asked about something that I have not heard of for long"),
+    "sigue-siendo",
+    gettext_lazy("be asked about something that I have not heard of for long"),
 )
 def ask_now(call: CommandCall) -> Answer:
     fact = _due_here(call.message, now=call.now)
@@ -87,20 +83,20 @@ def ask_now(call: CommandCall) -> Answer:
 
 
 def question_below(chat: Chat, message: Message, *, now: datetime) -> Fact | None:
-    """What to ask below this reply: once a day, where it is allowed and one person talks here.
+    """Return what to ask below this reply: once a day, where that is allowed and one person talks.
 
     All chats of the space together are asked no more often than the page asks.
     """
     space = chat.space
-    if not space.options.check_in_chat or chat.incognito_since or not _talks_alone(chat):
+    if not space.options.check_in_chat or chat.incognito_since or not _has_one_person(chat):
         return None
     today = {"sent_at__gte": lasting.midnight_of(space, now=now), "role": Message.Role.ASSISTANT}
     replies = Message.objects.filter(space=space, journal__contains=[{"outcome": ASKED}], **today)
-    asked = list(replies.values_list("chat", flat=True))
-    is_enough = chat.pk in asked or len(asked) >= space.options.checks_a_day
-    return (
-        None if is_enough or not lasting.left_today(space, now=now) else _due_here(message, now=now)
-    )
+    chats = list(replies.values_list("chat", flat=True))
+    is_enough = chat.pk in chats or len(chats) >= space.options.checks_a_day
+    if is_enough or not lasting.left_today(space, now=now):
+        return None
+    return _due_here(message, now=now)
 
 
 def words_of(fact: Fact, message: Message) -> str:
@@ -108,7 +104,6 @@ def words_of(fact: Fact, message: Message) -> str:
 
 
 def forget_words(fact: Fact) -> str:
-    """The question whether a memory that a model wants gone shall be forgotten."""
     return _("Shall I forget this: “%(text)s”? (yes or no)") % {"text": fact.text}
 
 
@@ -119,8 +114,7 @@ def note_question(reply: Message, fact: int, *, kind: str = "") -> None:
     reply.save(update_fields=["journal"])
 
 
-@dataclass(frozen=True)
-class Asked:
+class YesOrNo(NamedTuple):
     """What the reply before a yes or no asked, and which of the two was said."""
 
     fact: Fact
@@ -128,15 +122,15 @@ class Asked:
     yes: bool
 
 
-def asked_before(message: Message, *, said: str = "", now: datetime) -> Asked | None:
-    """What the reply right before asked, where the message, or `said`, is a yes or no to it."""
-    said = " ".join(_WORD.sub(" ", fold(said or message.text)).split())
-    still, no, do = (bool(one.fullmatch(said)) for one in (_YES, _NO, _DO))
+def question_before(message: Message, *, answer: str = "", now: datetime) -> YesOrNo | None:
+    """Return what the reply right before asked, when the message, or `answer`, is a yes or no."""
+    answer = " ".join(_WORD.sub(" ", fold(answer or message.text)).split())
+    still, no, do = (bool(pattern.fullmatch(answer)) for pattern in (_YES, _NO, _DO))
     if message.role != Message.Role.USER or not (still or no or do):
         return None
     before = Message.objects.filter(chat=message.chat_id, pk__lt=message.pk).order_by("-pk").first()
     lines = before.journal if before and before.role == Message.Role.ASSISTANT else []
-    asked: dict[str, Any] = next((one for one in lines if one.get("outcome") == ASKED), {})
+    asked: dict[str, Any] = next((line for line in lines if line.get("outcome") == ASKED), {})
     forget = asked.get("kind") == FORGET
     if not (no or (do if forget else still)):
         return None
@@ -146,17 +140,20 @@ def asked_before(message: Message, *, said: str = "", now: datetime) -> Asked | 
         own = said_by_same(message, prefix="message__")
         reach = Fact.objects.in_scope(message.chat).live().filter(own)
     fact = reach.filter(pk=asked.get("fact", 0)).first()
-    return Asked(fact, forget, yes=not no) if fact else None
+    return YesOrNo(fact, forget, yes=not no) if fact else None
 
 
-def take_answer(message: Message, asked: Asked, *, now: datetime) -> Answer:
+def take_answer(message: Message, question: YesOrNo, *, now: datetime) -> Answer:
     """Note the yes or no; `/undo` takes it back."""
-    if asked.forget:
-        return _forget(message, asked, now=now)
-    done, text = _note(asked, now=now), asked.fact.text
-    if not asked.yes:
-        return ended(done, text)
-    return sentence_for(done, _("Noted, it is still so: %(text)s") % {"text": text})
+    fact, text = question.fact, {"text": question.fact.text}
+    if not question.forget:
+        done = _note(question, now=now)
+        still_so = _("Noted, it is still so: %(text)s") % text
+        return sentence_for(done, still_so) if question.yes else ended(done, fact.text)
+    if not question.yes:
+        return Answer(_("It stays: %(text)s") % text)
+    by = CommandCall(message, "", now).by
+    return forgotten(facts.forget(fact, by=by, why="asked by a tool", now=now), fact.text)
 
 
 def take_more_than_yes(group: Sequence[Message], *, now: datetime) -> list[UUID | None]:
@@ -165,26 +162,18 @@ def take_more_than_yes(group: Sequence[Message], *, now: datetime) -> list[UUID 
     Call it when the message was read: what it corrected by itself is no longer asked about.
     """
     first = _FIRST.match(group[0].text.strip())
-    asked = asked_before(group[0], said=first[0], now=now) if first else None
-    return [_note(asked, now=now).change_id] if asked and not asked.forget else []
+    question = question_before(group[0], answer=first[0], now=now) if first else None
+    return [_note(question, now=now).change_id] if question and not question.forget else []
 
 
-def _note(asked: Asked, *, now: datetime) -> ChangeResult:
-    done = (facts.confirm if asked.yes else facts.deprecate)(asked.fact, by="command", now=now)
-    lasting.note_answer(done, answer="yes" if asked.yes else "no", by="command")
+def _note(question: YesOrNo, *, now: datetime) -> ChangeResult:
+    act = facts.confirm if question.yes else facts.deprecate
+    done = act(question.fact, by="command", now=now)
+    lasting.note_answer(done, answer="yes" if question.yes else "no", by="command")
     return done
 
 
-def _forget(message: Message, asked: Asked, *, now: datetime) -> Answer:
-    if not asked.yes:
-        return Answer(_("It stays: %(text)s") % {"text": asked.fact.text})
-    by = CommandCall(message, "", now).by
-    done = facts.forget(asked.fact, by=by, why="asked by a tool", now=now)
-    return forgotten(done, asked.fact.text)
-
-
 def _due_here(message: Message, *, now: datetime) -> Fact | None:
-    """What this person said here themselves and what is due, the first of it."""
     due = lasting.due(message.chat.space, now=now)
     own = said_by_same(message, prefix="message__")
     return due.filter(own, chat=message.chat).select_related("space").first()
@@ -194,9 +183,9 @@ def _question(fact: Fact, message: Message) -> str:
     return lasting.question(fact, told_to(message.author, fact.text), language=message.language)
 
 
-def _talks_alone(chat: Chat) -> bool:
+def _has_one_person(chat: Chat) -> bool:
     if chat.external_id.startswith("-") or (chat.channel == "discord" and "_" in chat.external_id):
-        # So a group is numbered, also one where only one person has spoken yet.
+        # The id of a group, even if only one person has spoken there yet.
         return False
     people = Message.objects.filter(chat=chat, role=Message.Role.USER)
     return people.order_by().values("author_id", "author").distinct()[:2].count() == 1

@@ -21,8 +21,8 @@ TRUSTED = "console"
 
 @command(
     "new-topic",
-    es="tema-nuevo nuevo-tema",
-    help=gettext_lazy("end this episode; what comes next is another one"),
+    "tema-nuevo nuevo-tema",
+    gettext_lazy("end this episode; what comes next is another one"),
 )
 def new_topic(call: CommandCall) -> str:
     episode = episodes.current(call.chat)
@@ -34,8 +34,8 @@ def new_topic(call: CommandCall) -> str:
 
 @command(
     "incognito",
-    es="incógnito",
-    help=gettext_lazy("keep nothing of what is said from here on; once more ends it"),
+    "incógnito",
+    gettext_lazy("keep nothing of what is said from here on; once more ends it"),
 )
 def incognito(call: CommandCall) -> str:
     if chats.begin_incognito(call.chat, now=call.now):
@@ -46,9 +46,9 @@ def incognito(call: CommandCall) -> str:
 
 @command(
     "purge",
-    es="purga purgar",
+    "purga purgar",
+    gettext_lazy("delete for good what was discarded in this chat; asks first"),
     usage=gettext_lazy("errors"),
-    help=gettext_lazy("delete for good what was discarded in this chat; asks first"),
 )
 def purge(call: CommandCall) -> str:
     what, _space, number = call.words.partition(" ")
@@ -71,20 +71,20 @@ def purge(call: CommandCall) -> str:
 
 
 def _ask(count: int) -> str:
-    asks = ngettext(
+    question = ngettext(
         "This deletes %(n)d discarded episode of this chat for good; nothing brings it back."
         " If you are sure, send: /purge errors %(n)d",
         "This deletes %(n)d discarded episodes of this chat for good; nothing brings them back."
         " If you are sure, send: /purge errors %(n)d",
         count,
     )
-    return asks % {"n": count}
+    return question % {"n": count}
 
 
 @command(
     "plans",
-    es="planes recordatorios",
-    help=gettext_lazy("what is still to come here, and when I will say it"),
+    "planes recordatorios",
+    gettext_lazy("what is still to come here, and when I will say it"),
 )
 def list_plans(call: CommandCall) -> str:
     ahead = plans.upcoming(call.chat, now=call.now)
@@ -95,31 +95,27 @@ def list_plans(call: CommandCall) -> str:
 
 
 def forget_episode(call: CommandCall) -> Answer:
-    """To the trash with what is being talked about now."""
     episode = episodes.current(call.chat)
     if episode is None:
-        return Answer(
-            _(
-                "There is no open episode to forget. /forget last forgets the last fact,"
-                " /forget with some words a certain one."
-            )
+        nothing = _(
+            "There is no open episode to forget. /forget last forgets the last fact,"
+            " /forget with some words a certain one."
         )
+        return Answer(nothing)
     reason = _("%(name)s said /forget") % {"name": call.message.author or _("somebody")}
     done = episodes.discard(episode, by=call.by, reason=reason, now=call.now)
-    return Answer(
-        _(
-            "This episode is in the trash: it is not recalled and not learned from."
-            " /undo brings it back. Facts noted from it stay; /forget last takes the last one."
-        ),
-        [done.change_id] if done.changed else [],
+    discarded = _(
+        "This episode is in the trash: it is not recalled and not learned from."
+        " /undo brings it back. Facts noted from it stay; /forget last takes the last one."
     )
+    return Answer(discarded, [done.change_id] if done.changed else [])
 
 
 @command(
     "bootstrap",
-    es="conoceme presentacion",
+    "conoceme presentacion",
+    gettext_lazy("get to know each other: I observe, say how I read you, and you correct me"),
     usage=gettext_lazy("[off]"),
-    help=gettext_lazy("get to know each other: I observe, say how I read you, and you correct me"),
 )
 def begin_bootstrap(call: CommandCall) -> str:
     if not (call.may_decide or call.chat.channel == TRUSTED):
@@ -135,20 +131,20 @@ def begin_bootstrap(call: CommandCall) -> str:
 
 @command(
     "link",
-    es="vincular enlazar",
+    "vincular enlazar",
+    gettext_lazy("be recognised as your dashboard account; its page shows the code"),
     usage=gettext_lazy("CODE"),
-    help=gettext_lazy("be recognised as your dashboard account; its page shows the code"),
 )
 def link(call: CommandCall) -> str:
     if not call.words:
         if call.member:
-            return _("You are %(name)s (%(role)s) here.") % _named(call.member)
+            return _("You are %(name)s (%(role)s) here.") % _name_and_role(call.member)
         return _("Send /link and the code that the Account page of the dashboard shows.")
     member = chat_links.redeem(call.message, code=call.words, now=call.now)
     if member is None:
         return _("That code is not valid, or no longer. The Account page makes a new one.")
-    return _("Linked: in this channel you are %(name)s (%(role)s).") % _named(member)
+    return _("Linked: in this channel you are %(name)s (%(role)s).") % _name_and_role(member)
 
 
-def _named(member) -> dict:
+def _name_and_role(member) -> dict:
     return {"name": member.user.get_username(), "role": member.get_role_display().lower()}

@@ -149,14 +149,13 @@ def _keep_solution(context: PhaseContext, episode: Episode, messages, outcome: O
     claim = claim_reader.solution_claim(episode, problem, solved.response, at=context.now)
     Claim.objects.bulk_create([claim], ignore_conflicts=True)
     if earlier:
-        outcome.count("procedures", bool(_propose_procedure(context, episode, solved, earlier)))
+        outcome.count("procedures", _propose_procedure(context, episode, solved, earlier))
     # What is ours to mend, or how things are set up, is a lesson: the next phase asks about it.
     elif not error_patterns.lesson(claim_reader.unsuspected(episode, messages)):
         outcome.count("patterns_proposed", bool(_propose_pattern(context, episode, solved)))
 
 
 def _solved_before(context: PhaseContext, episode: Episode, problem: str) -> list[Claim]:
-    """Return solutions of the same problem from earlier episodes of this chat."""
     claims = Claim.objects.filter(space=context.space, chat=episode.chat_id, kind=Claim.SOLUTION)
     claims = claims.exclude(episode=episode).exclude(episode__status=Episode.Status.DISCARDED)
     gist, like = error_patterns.gist, SAME_PROBLEM_THRESHOLD
@@ -166,25 +165,18 @@ def _solved_before(context: PhaseContext, episode: Episode, problem: str) -> lis
 
 def _propose_procedure(
     context: PhaseContext, episode: Episode, solved: Habit, earlier: list[Claim]
-) -> Proposal | None:
+) -> bool:
     first = earlier[-1]
     title = error_patterns.when(first.quote)
     quotes = [(episode.pk, solved.quotes[0]), *((c.episode_id, c.quote) for c in earlier)]
     evidence = [{"episode": pk, "chat": episode.chat_id, "quote": quote} for pk, quote in quotes]
-    return context.propose(
-        Proposal.Kind.ADD,
+    return context.propose_learned(
+        Fact.Kind.PROCEDURE,
+        f"{title}: {first.text}",
+        episode=episode,
         key=proposals.key("procedure", episode.chat_id, first.pk),
         title=title,
-        after={
-            "text": f"{title}: {first.text}",
-            "subject": "",
-            "kind": Fact.Kind.PROCEDURE,
-            "category": Fact.Category.OTHER,
-            "chat": episode.chat_id,
-            "confidence": 0.75,
-            "quote": first.quote,
-            "language": episode.language,
-        },
+        quote=first.quote,
         rationale=sentence(N_("The same solution helped %(n)s times."), {"n": len(evidence)}),
         evidence=evidence[:6],
         confidence=0.75,

@@ -9,7 +9,7 @@ from memory.models import Episode, Fact, LlmCall, Message
 from memory.text.normalise import said_key
 from sleep import budgeted_model, claims, error_patterns, nights, proposals
 from sleep.budgeted_model import HEURISTICS
-from sleep.models import Night, PhaseRun, Proposal
+from sleep.models import Night, PhaseRun
 from sleep.phase import Outcome, Phase, PhaseContext
 
 BATCH = 200
@@ -77,26 +77,18 @@ def _from_calls(context: PhaseContext, since: str) -> Outcome:
 def _propose_lesson(
     context: PhaseContext, episode: Episode, lesson: error_patterns.Lesson, mode: str
 ) -> bool:
-    proposal = context.propose(
-        Proposal.Kind.ADD,
+    return context.propose_learned(
+        Fact.Kind.LESSON,
+        lesson.text,
+        episode=episode,
         key=proposals.key("lesson", episode.chat_id, said_key(lesson.title)),
         title=lesson.title,
-        after={
-            "text": lesson.text,
-            "subject": "",
-            "kind": Fact.Kind.LESSON,
-            "category": Fact.Category.OTHER,
-            "chat": episode.chat_id,
-            "confidence": 0.6,
-            "quote": lesson.error,
-            "language": episode.language,
-        },
+        quote=lesson.error,
         rationale=lesson.lines,
         evidence=[{"episode": episode.pk, "chat": episode.chat_id, "quote": lesson.error}],
         confidence=0.6,
         mode=mode,
     )
-    return proposal is not None
 
 
 PHASE = Phase("errors", plan, work, think)

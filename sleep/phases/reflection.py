@@ -27,7 +27,6 @@ def work(context: PhaseContext, item: str) -> Outcome:
 
 
 def reflect(totals: dict, measured: dict) -> dict[str, float]:
-    """Return the success metrics of a night, each from 0 to 1 or a count."""
     episodes = totals.get("episodes", 0)
     at_night = sum(totals.get(name, 0) for name in ("facts_new", "facts_restored"))
     learned = at_night + totals.get("facts_by_day", 0)
@@ -43,7 +42,6 @@ def reflect(totals: dict, measured: dict) -> dict[str, float]:
 
 
 def insights_of(totals: dict, numbers: dict) -> list[str]:
-    """Return a sentence for everything that is worth one."""
     insights = []
     if numbers["learned"] > 5:
         values = {"facts": numbers["learned"], "episodes": totals.get("episodes", 0)}

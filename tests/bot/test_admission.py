@@ -5,17 +5,17 @@ from tests.bot.conftest import after
 
 def test_without_lists_nobody_may_085():
     assert not AllowList().lets_in(person=1, chat=1)
-    assert not AllowList.of([""], [""]).lets_in(person=1, chat=1)
+    assert not AllowList([""], [""]).lets_in(person=1, chat=1)
 
 
 def test_a_person_of_the_list_may_anywhere_085():
-    listed = AllowList.of(people=["7"])
+    listed = AllowList(people=["7"])
     assert listed.lets_in(person=7, chat=-100123)
     assert not listed.lets_in(person=8, chat=-100123)
 
 
 def test_anybody_may_in_a_chat_of_the_list_085():
-    listed = AllowList.of(chats=["-100123"])
+    listed = AllowList(chats=["-100123"])
     assert listed.lets_in(person=8, chat=-100123)
     assert not listed.lets_in(person=8, chat=8)
 

@@ -12,7 +12,7 @@ def waiting(*seconds, commands=()):
 
 
 def answered(messages, *, asked, at, size=5, longest=10):
-    found = groups(messages, asked=asked, size=size, longest=longest, now=after(at))
+    found = groups(messages, message_id=asked, size=size, longest=longest, now=after(at))
     return [[message.pk for message in group] for group in found]
 
 

@@ -36,7 +36,7 @@ def keno(server, settings, monkeypatch):
     settings.DISCORD_BASE_URL, settings.DISCORD_BOT_TOKEN = server.url, TOKEN
     monkeypatch.setattr(discord.Route, "BASE", "")
     monkeypatch.setattr(discord.DiscordWebSocket, "DEFAULT_GATEWAY", None)
-    channel = DiscordChannel(allow=AllowList.of(["1"], []))
+    channel = DiscordChannel(allow=AllowList(["1"], []))
     channel.commands = REGISTRY
     monkeypatch.setitem(channels._open, "discord", channel)
     return channel
@@ -119,7 +119,7 @@ class TestComingIn:
         assert server.called("/callback") == []
 
     def test_in_an_allowed_channel_anybody_may(self, keno, server, space, linked):
-        keno.allow = AllowList.of(["1"], [CHANNEL])
+        keno.allow = AllowList(["1"], [CHANNEL])
         told(keno, server, space, says("Hi", person="8"))
         assert texts() == ["Hi"]
 

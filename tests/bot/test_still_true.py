@@ -119,7 +119,7 @@ def test_nothing_is_asked_incognito(chat, llm, allowed):
 def test_a_yes_that_nobody_asked_for_is_not_an_answer(chat):
     old_fact(chat)
     message = make_message(chat, "yes", author="Ana", author_id="7")
-    assert still_true.asked_before(message, now=NOON) is None
+    assert still_true.question_before(message, now=NOON) is None
 
 
 def test_the_command_asks_at_once(chat):

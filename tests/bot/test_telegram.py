@@ -33,7 +33,7 @@ def telegram(server, settings, monkeypatch):
     settings.TELEGRAM_BASE_URL = server.url
     settings.TELEGRAM_BOT_TOKEN = TOKEN
     settings.TELEGRAM_WEBHOOK_URL = ""
-    channel = TelegramChannel(allow=AllowList.of([7], [-500]))
+    channel = TelegramChannel(allow=AllowList([7], [-500]))
     monkeypatch.setitem(channels._open, "telegram", channel)
     return channel
 

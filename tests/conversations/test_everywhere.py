@@ -33,7 +33,7 @@ def bot_server():
 def telegram(bot_server, settings, monkeypatch, provider):  # noqa: F811
     settings.TELEGRAM_BASE_URL, settings.TELEGRAM_BOT_TOKEN = bot_server.url, TOKEN
     settings.CONSCIOUSNESS_ENABLED = False
-    channel = TelegramChannel(allow=AllowList.of([7]))
+    channel = TelegramChannel(allow=AllowList([7]))
     monkeypatch.setitem(channels._open, "telegram", channel)
     quick = functools.partial(complete, pause=lambda seconds: None)
     for asks in (replies, tools):

@@ -54,12 +54,12 @@ class Command(BaseCommand):
             self._learn(row, report, by=by)
         return None
 
-    def _import(self, space, path, *, by, format, apply, guild, **options) -> transfer.Report:
+    def _import(self, space, path, *, by, format, apply, guild, **_options) -> transfer.Report:
         bar = Bar(self.stderr)
-        work = transfer.run if apply else transfer.dry_run
-        more = {"guild": guild} if guild else {}
+        run = transfer.run if apply else transfer.dry_run
+        options = {"guild": guild} if guild else {}
         try:
-            return work(space, path, format, by=by, progress=bar, **more)
+            return run(space, path, format, by=by, progress=bar, **options)
         except transfer.Refused as refused:
             raise CommandError(f"Nothing was imported. {refused}") from refused
         finally:
@@ -69,23 +69,20 @@ class Command(BaseCommand):
         styles = {"taken": self.style.SUCCESS, "quarantined": self.style.WARNING}
         for line in report.lines if verbose else ():
             style = styles.get(line.verdict, lambda words: words)
-            many = f" ({line.count} times)" if line.count > 1 else ""
-            quoted = f"  “{line.text}”" if line.text else ""
+            times = f" ({line.count} times)" if line.count > 1 else ""
+            quote = f"  “{line.text}”" if line.text else ""
             why = f"  {line.why}" if line.why else ""
-            shown = f"{line.verdict:<11} {line.kind:<12} {line.where}{many}{quoted}{why}"
+            shown = f"{line.verdict:<11} {line.kind:<12} {line.where}{times}{quote}{why}"
             self.stdout.write(style(shown))
         self.stdout.write("")
         for kind, verdicts in report.counts.items():
-            counted = ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items()))
-            self.stdout.write(f"{kind:<12} {counted}")
-        self._end(report)
-
-    def _end(self, report: transfer.Report) -> None:
+            counts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items()))
+            self.stdout.write(f"{kind:<12} {counts}")
         if report.dry:
             self.stdout.write("This is what would happen. Say --apply to do it.")
         elif report.change:
-            words = f"Imported. To take it back: --undo {report.change}"
-            self.stdout.write(self.style.SUCCESS(words))
+            text = f"Imported. To take it back: --undo {report.change}"
+            self.stdout.write(self.style.SUCCESS(text))
 
     def _learn(self, space: Space, report: transfer.Report, *, by: str) -> None:
         entry, bar = self._entry(space, report.change), Bar(self.stderr)
@@ -95,8 +92,8 @@ class Command(BaseCommand):
         self.stderr.write(f"{count} facts wait for a decision among the proposals.")
 
     def _entry(self, space: Space, change: str) -> AuditEntry | None:
-        found = (one for one in transfer.imports(space) if one.details.get("change") == change)
-        return next(found, None)
+        entries = transfer.imports(space)
+        return next((entry for entry in entries if entry.details.get("change") == change), None)
 
     def _undo(self, space: Space, change: str, *, by: str) -> None:
         try:
