@@ -16,8 +16,8 @@ from django.db import OperationalError, transaction
 from django.utils.timezone import is_naive
 from pydantic import BaseModel, Field, StringConstraints, ValidationError
 
-from bot.commands.asked import CommandCall
 from bot.commands.knowledge import facts_in_reach, matching_facts
+from bot.commands.registry import CommandCall
 from memory.extraction import tags
 from memory.extraction.apply import Applied, apply
 from memory.extraction.tags import Split

@@ -118,8 +118,8 @@ def _split(messages: Sequence[Message], *, size: int) -> list[list[Message]]:
     runs = groupby(messages, key=lambda message: inbox.is_urgent(message.text))
     return [
         run[start : start + step]
-        for is_urgent, some in runs
-        for run, step in [(list(some), 1 if is_urgent else size)]
+        for is_urgent, rows in runs
+        for run, step in [(list(rows), 1 if is_urgent else size)]
         for start in range(0, len(run), step)
     ]
 
@@ -218,9 +218,12 @@ def _commit(chat: Chat, group: list[Message], thought: replies.Thought, *, now: 
     changes = [change for line in ingest.learned_from(group) for change in line["changes"]]
     changes += [tag.done.change_id for tag in learned if tag.done]
     changes += still_true.take_more_than_yes(group, now=now)
+    # The answer continues the episode of a message that was read before it.
+    episode = group[-1].episode_id
+    goes_on = episode and episodes.go_on_with_reply(episode, at=now)
     reply = _send_reply(
         chat, group, text, learned=learned, not_recalled=not_recalled, forget=forget, now=now,
-        changes=changes, episode_id=_episode_of(group[-1], now=now),
+        changes=changes, episode_id=episode if goes_on else None,
     )  # fmt: skip
     check = replies.keep_receipt(thought, reply, now=now)
     if chat.incognito_since:
@@ -235,12 +238,6 @@ def _commit(chat: Chat, group: list[Message], thought: replies.Thought, *, now: 
     )
     jobs.call_hooks("reply-made", object_id=reply.pk, space_id=chat.space_id)
     _report(thought, group, learned, quality=check.quality)
-
-
-def _episode_of(message: Message, *, now: datetime) -> int | None:
-    """Return the episode that the answer continues, if the message was read before it."""
-    goes_on = message.episode_id and episodes.go_on_with_reply(message.episode_id, at=now)
-    return message.episode_id if goes_on else None
 
 
 def _report(thought: replies.Thought, group: list[Message], learned: list, *, quality: str) -> None:

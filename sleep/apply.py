@@ -39,10 +39,6 @@ class TargetChanged(Exception):
     """What it would change was changed meanwhile. It cannot be applied as shown."""
 
 
-def target_of(row: Any) -> dict:
-    return {"type": row._meta.model_name, "id": row.pk}
-
-
 def _key(row: Any) -> str:
     return f"{row._meta.model_name}:{row.pk}"
 

@@ -26,7 +26,7 @@ from memory.text.normalise import one_line, short
 log = logging.getLogger(__name__)
 
 HEURISTICS = "heuristics"
-# After so many failures in a row a night stops asking: the heuristics need no patience.
+# A night stops asking after this many failures in a row and goes on with heuristics.
 MAX_FAILURES = 3
 # The estimated length of an answer: a few lines of JSON.
 TOKENS_OUT = 160

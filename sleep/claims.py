@@ -18,7 +18,7 @@ from memory.guards.screening import screen_transcript, suspicions
 from memory.models import ChatLink, Episode, Fact, Message, Space
 from memory.text.normalise import detect_language, fold, one_line, said_key, stem, words
 from sleep import budgeted_model
-from sleep.budgeted_model import HEURISTICS
+from sleep.budgeted_model import HEURISTICS, Ask
 from sleep.error_patterns import error_line, is_error, sentences, solution, when
 from sleep.models import Claim
 
@@ -139,7 +139,7 @@ def read(
 
 
 def claims_of(
-    episode: Episode, text: EpisodeText, *, complete: Callable[[str], str] | None = None
+    episode: Episode, text: EpisodeText, *, complete: Ask | None = None
 ) -> tuple[list[Claim], int]:
     """Return the episode's claims, unsaved, and how many lines the guards kept out."""
     claims: dict[str, Claim] = {}
@@ -167,7 +167,7 @@ def _pairs(lines: list[SourceLine]) -> list[tuple[str, str]]:
 
 
 def _claims(
-    episode: Episode, line: SourceLine, statements: list, complete: Callable[[str], str] | None
+    episode: Episode, line: SourceLine, statements: list, complete: Ask | None
 ) -> list[Claim]:
     if is_curated(episode):
         texts = [text for text in sentences(line.text) if len(text) >= MIN_SENTENCE_LENGTH]
@@ -213,7 +213,7 @@ def solution_claim(episode: Episode, problem: str, remedy: str, *, at: datetime)
 
 
 def habit_of(
-    episode: Episode, messages: Iterable[Message], *, complete: Callable[[str], str] | None = None
+    episode: Episode, messages: Iterable[Message], *, complete: Ask | None = None
 ) -> Habit | None:
     """Return the problem and its answer that people tell anywhere in the episode."""
     text = unsuspected(episode, messages)

@@ -123,7 +123,6 @@ class _Sync:
         self.state: dict[str, dict] = {}
         self.report = Report()
         self.mine = mirror_files.as_read(mirror_files.believed(space))
-        self.known = {(item.text, item.values.get("subject")) for item in self.mine.values()}
         self.rows: dict[str, Any] = {}
         self.bytes: dict[str, bytes] = {}
         self.bad: set[str] = set()
@@ -137,8 +136,12 @@ class _Sync:
                 why = _("%(key)s stands in the folder twice: take the number of one away")
                 self._problem(item.path, why % {"key": item.key})
         self._forgive_losses(theirs)
+        known = {(item.text, item.values.get("subject")) for item in self.mine.values()}
         settled = [self._settle(key, theirs.get(key)) for key in {**self.mine, **theirs}]
-        settled += [item for item in items if not item.key and self._waits(item)]
+        # What a person added and still waits for a decision.
+        fresh = [item for item in items if not item.key]
+        fresh = [item for item in fresh if (item.text, item.values.get("subject")) not in known]
+        settled += [item for item in fresh if self._ask(item, None)]
         self._write([item for item in settled if item], pages)
         for key in [*self.state]:
             paths = {self.state[key].get("path"), theirs[key].path if key in theirs else ""}
@@ -225,11 +228,6 @@ class _Sync:
         if not base and getattr(row, "text", None) == theirs.text:
             return None
         return theirs if self._ask(theirs, None, conflict=True) else None
-
-    def _waits(self, fresh: Item) -> bool:
-        """Whether what a person added still waits for a decision."""
-        is_known = (fresh.text, fresh.values.get("subject")) in self.known
-        return not is_known and self._ask(fresh, None)
 
     def _conflict(self, item: Item) -> None:
         where = _("%(path)s: changed in Keno and on disk: %(text)s")

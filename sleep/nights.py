@@ -109,7 +109,7 @@ def _take_back(standing: list[NightChange], *, by: str, later_too: bool) -> list
         history.undo_contexts(ids, by=by, later_too=later_too)
         return []
     except (history.Conflict, ObjectDoesNotExist):
-        return [one for one in standing if not _was_taken_back(one, by=by, later_too=later_too)]
+        return [row for row in standing if not _was_taken_back(row, by=by, later_too=later_too)]
 
 
 def _was_taken_back(change: NightChange, *, by: str, later_too: bool) -> bool:

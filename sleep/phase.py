@@ -93,12 +93,10 @@ class Fuse:
 
     tier: str
     total: int
-    share: float = FUSE_SHARE
-    at_least: int = FUSE_MINIMUM
 
     @property
     def limit(self) -> int:
-        return max(self.at_least, int(self.total * self.share))
+        return max(FUSE_MINIMUM, int(self.total * FUSE_SHARE))
 
     def allows(self, count: int) -> bool:
         return count <= self.limit

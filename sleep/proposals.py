@@ -92,7 +92,7 @@ def propose(
     # Most of what a night finds it has found before.
     if is_known(space, key) or _ruled_out(space, kind, after):
         return None
-    targets = [effects.target_of(row) for row in rows]
+    targets = [{"type": row._meta.model_name, "id": row.pk} for row in rows]
     fields.setdefault("before", effects.image(*rows))
     after = cast(dict, redacted_values(after))
     title = redacted(str(fields.pop("title", "")))

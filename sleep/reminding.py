@@ -29,7 +29,7 @@ def announce(night: Night) -> Notice | None:
 
 
 def _announcement(night: Night, waiting: list[Proposal]) -> str:
-    kinds = sorted(Counter(one.get_kind_display() for one in waiting).items())
+    kinds = sorted(Counter(row.get_kind_display() for row in waiting).items())
     names = (f"{kind.lower()} ({n})" if n > 1 else kind.lower() for kind, n in kinds)
     date = date_format(night.local_date, "MONTH_DAY_FORMAT")
     return ngettext(

@@ -7,16 +7,8 @@ from datetime import datetime
 
 from django.utils.translation import gettext as _
 
-from bot.commands import explain, knowledge, night, still_true, talk
-from bot.commands.asked import (
-    BY_NAME,
-    COMMAND_PATTERN,
-    REGISTRY,
-    Answer,
-    CommandCall,
-    need_link,
-    plain,
-)
+from bot.commands import explain, knowledge, night, registry, still_true, talk
+from bot.commands.registry import BY_NAME, REGISTRY, Answer, CommandCall, plain
 from memory.chats import inbox
 from memory.extraction import ingest, intents, offers
 from memory.extraction.propose import Candidate
@@ -44,7 +36,7 @@ def run(message: Message, *, now: datetime) -> Answer:
         return _hold(call)
     refused = {READ_ONLY: KEEPING | {"forget"}, HOLD: KEEPING}.get(gate, ())
     if command.name in refused:
-        return Answer(need_link())
+        return Answer(registry.need_link())
     answer = command.act(call)
     return answer if isinstance(answer, Answer) else Answer(answer)
 
@@ -68,10 +60,8 @@ def language(message: Message) -> str:
     command = BY_NAME.get(name)
     if command and name in map(plain, command.spanish) and name != command.name:
         return "es"
-    earlier = Message.objects.filter(
-        chat=message.chat_id, role=Message.Role.USER, pk__lt=message.pk
-    )
-    for code, text in earlier.order_by("-pk").values_list("language", "text")[:20]:
+    before = Message.objects.filter(chat=message.chat_id, role=Message.Role.USER, pk__lt=message.pk)
+    for code, text in before.order_by("-pk").values_list("language", "text")[:20]:
         if code and not inbox.is_command(text):
             return code
     return message.language or message.chat.language or message.chat.space.language
@@ -83,7 +73,7 @@ def is_command(text: str) -> bool:
 
 
 def _parse(text: str) -> tuple[str, str]:
-    if match := COMMAND_PATTERN.match(text.strip()):
+    if match := registry.COMMAND_PATTERN.match(text.strip()):
         return match["name"], match["rest"]
     spanish = intents.language(text) == "es"
     return "olvida" if spanish else "forget", intents.to_forget(text)

@@ -5,7 +5,7 @@ from datetime import timedelta
 from django.utils.translation import get_language, gettext_lazy, ngettext, pgettext
 from django.utils.translation import gettext as _
 
-from bot.commands.asked import REGISTRY, CommandCall, command
+from bot.commands.registry import REGISTRY, CommandCall, command
 from bot.outbox import page
 from memory.llm import pricing
 from memory.llm.choose import choose

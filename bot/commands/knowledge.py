@@ -9,7 +9,7 @@ from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from bot.commands.asked import Answer, CommandCall, command, ended, forgotten, sentence_for
+from bot.commands.registry import Answer, CommandCall, command, ended, forgotten, sentence_for
 from bot.commands.talk import forget_episode
 from memory import patterns
 from memory.extraction import changes_of_mind, evidence, ingest
@@ -137,13 +137,10 @@ def naming(facts: Sequence[Fact], words: str) -> list[Fact]:
     return [fact for fact in facts if phrase.search(_AGAINST.split(text.fold(fact.text))[0])]
 
 
-def as_list(facts: Sequence[Fact]) -> str:
-    return "\n".join(f"#{fact.pk} {text.short(fact.text, 160)}" for fact in facts[:MAX_LISTED])
-
-
 def ask_which(facts: Sequence[Fact], *, usage: str, otherwise: str = "") -> str:
     """Ask which one is meant; `otherwise` says what to send when it is none of them."""
-    asks = _("Which one? Send %(usage)s:\n%(list)s") % {"usage": usage, "list": as_list(facts)}
+    rows = "\n".join(f"#{fact.pk} {text.short(fact.text, 160)}" for fact in facts[:MAX_LISTED])
+    asks = _("Which one? Send %(usage)s:\n%(list)s") % {"usage": usage, "list": rows}
     return f"{asks}\n{_('None of these: %(what)s') % {'what': otherwise}}" if otherwise else asks
 
 

@@ -5,7 +5,7 @@ import re
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from bot.commands.asked import CommandCall, command, need_link
+from bot.commands.registry import CommandCall, command, need_link
 from bot.outbox import page
 from memory import jobs
 from memory.history import changes as history

@@ -9,8 +9,8 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from bot.commands.asked import Answer, CommandCall, command, ended, forgotten, sentence_for
 from bot.commands.knowledge import facts_in_reach, not_found, numbered
+from bot.commands.registry import Answer, CommandCall, command, ended, forgotten, sentence_for
 from memory.calendar import timing
 from memory.extraction.wording import told_to
 from memory.facts import lasting

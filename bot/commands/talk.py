@@ -1,9 +1,9 @@
-"""The conversation itself: a new topic, episodes not worth keeping, and who somebody is in it."""
+"""Commands about the chat itself: a new topic, incognito, plans, and who is writing."""
 
 from django.utils.translation import get_language, gettext_lazy, ngettext
 from django.utils.translation import gettext as _
 
-from bot.commands.asked import Answer, CommandCall, command, need_link, plain
+from bot.commands.registry import Answer, CommandCall, command, need_link, plain
 from memory import working
 from memory.chats import service as chats
 from memory.episodes import service as episodes
@@ -15,7 +15,7 @@ from memory.spaces import chat_links
 
 ERRORS = {"errors", "errores"}
 OFF = {"off", "stop", "no", "basta", "parar"}
-# Whoever sits at the machine's own terminal can delete anything there anyway.
+# A person at the terminal of the machine can delete anything there anyway.
 TRUSTED = "console"
 
 

@@ -23,7 +23,7 @@ from sleep.phase import Outcome, Phase, PhaseContext
 BATCH = 200
 # A chat that has been quiet this long has finished its episode for the night's purposes.
 QUIET = timedelta(minutes=30)
-# A claim nobody repeats within this time is not waited for any longer.
+# A claim that is not repeated within this time is dropped.
 PATIENCE = timedelta(days=90)
 # What is read of a message; the rest of its row would take as long to load as all this.
 READ = (
@@ -206,7 +206,9 @@ def _propose_pattern(context: PhaseContext, episode: Episode, solved: Habit) -> 
 def _settle(context: PhaseContext, item: dict) -> Outcome:
     outcome = Outcome({"waiting": item["waiting"]})
     claims = list(_open_claims(context))
-    verdicts = agreement.judge_claims(claims, _facts_about(context, claims))
+    facts = Fact.objects.filter(space=context.space, status=Fact.Status.ACTIVE)
+    facts = facts.filter(subject__in={claim.subject for claim in claims} | {""})
+    verdicts = agreement.judge_claims(claims, _believed(context, facts) if claims else [])
     for verdict in verdicts:
         agreement.HANDLE[verdict.kind](context, verdict, outcome)
     for together in agreement.shared_by_chats(verdicts):
@@ -235,12 +237,6 @@ def _open_claims(context: PhaseContext) -> QuerySet[Claim]:
         .exclude(episode__status=Episode.Status.DISCARDED)
         .order_by("said_at", "pk")
     )
-
-
-def _facts_about(context: PhaseContext, claims: list[Claim]) -> list[Fact]:
-    subjects = {claim.subject for claim in claims} | {""}
-    live = Fact.objects.filter(space=context.space, status=Fact.Status.ACTIVE)
-    return _believed(context, live.filter(subject__in=subjects)) if claims else []
 
 
 def _believed(context: PhaseContext, facts: QuerySet[Fact]) -> list[Fact]:

@@ -32,7 +32,7 @@ def work(context: PhaseContext, item: str) -> Outcome:
         return Outcome({"expired": proposals.expire_gone(context.space)})
     measures, replies = _measure(context)
     opening, options = advice.habitual_opening(replies), asdict(context.space.options)
-    made = [_propose(context, one) for one in advice.advise(measures, opening, options)]
+    made = [_propose(context, item) for item in advice.advise(measures, opening, options)]
     for suggestion in _from_model(context, measures):
         made.append(_propose(context, suggestion, mode=context.complete.model))
     return Outcome({"suggestions": sum(proposal is not None for proposal in made)})

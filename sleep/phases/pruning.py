@@ -38,13 +38,14 @@ def plan(night: Night, now: datetime) -> list:
         return [duplicates, {"records": True}]
     spare = partial(nights.exclude_taken_back, space=night.space, now=now)
     notes = spare(_stale_notes(night, now), "stale note")
-    weak = spare(_weak_patterns(night), "weak pattern")
+    live = Pattern.objects.filter(space=night.space, status=Pattern.Status.ACTIVE)
+    weak = live.filter(confidence__lt=WEAK, use_count=0).order_by("pk")
     old = list(spare(_old_episodes(night, now), "old episodes").values_list("pk", flat=True))
     # An archived note lives on in an episode; still, not all of them in one night.
     fuse = Fuse("notes", WorkingNote.objects.filter(space=night.space).count())
     ids = {
         "notes": list(notes.values_list("pk", flat=True)[: fuse.limit]),
-        "patterns": list(weak.values_list("pk", flat=True)),
+        "patterns": list(spare(weak, "weak pattern").values_list("pk", flat=True)),
     }
     return [
         *({name: pks} for name, pks in ids.items() if pks),
@@ -65,11 +66,6 @@ def _stale_notes(night: Night, now: datetime) -> QuerySet[WorkingNote]:
     stale = now - timedelta(days=night.space.options.working_stale_days)
     notes = WorkingNote.objects.filter(space=night.space, updated_at__lt=stale)
     return notes.exclude(task="", notes="", context=[], pending=[]).order_by("pk")
-
-
-def _weak_patterns(night: Night) -> QuerySet[Pattern]:
-    live = Pattern.objects.filter(space=night.space, status=Pattern.Status.ACTIVE)
-    return live.filter(confidence__lt=WEAK, use_count=0).order_by("pk")
 
 
 def _old_episodes(night: Night, now: datetime) -> QuerySet[Episode]:

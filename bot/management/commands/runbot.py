@@ -13,7 +13,7 @@ from memory.models import Space
 
 
 def limit_statements(connection, **signal):
-    """Longer than anything a night or an erasure asks; a statement that hangs ends some day."""
+    """End statements that hang; nights and erasures take far less time."""
     with connection.cursor() as cursor:
         cursor.execute("SET statement_timeout = '15min'")
 
@@ -44,6 +44,6 @@ class Command(BaseCommand):
         opened = [] if once else channels.open_channels()
         if only:
             opened = [channel for channel in opened if channel.name == "console"]
-        gc.freeze()  # what is loaded stays: no use in looking through it for garbage
-        given = {"channels": opened, "concurrency": jobs, "once": once}
-        asyncio.run(worker.run(chosen, **given, watched=not (once or console)))
+        gc.freeze()  # what is loaded stays: the collector need not look through it
+        options = {"channels": opened, "concurrency": jobs, "once": once}
+        asyncio.run(worker.run(chosen, **options, watched=not (once or console)))

@@ -66,7 +66,10 @@ class Command(BaseCommand):
         note = " (rehearsed, nothing kept)" if dry_run else ""
         self.stdout.write(f"{space.name}: {night}{note}")
         phases = night.told if dry_run else list(night.phases.filter(run=night.run))
-        self._phases(phases)
+        for phase in phases:
+            counts = ", ".join(f"{name} {n:g}" for name, n in sorted(phase.counts.items()) if n)
+            time = f"{phase.phase:<14} {phase.seconds:6.1f} s"
+            self.stdout.write(f"  {time}  {counts or 'nothing to do'}")
         if model["complete"]:
             self._spending(night, phases, model["mode"], dry_run)
         return True
@@ -81,12 +84,6 @@ class Command(BaseCommand):
             f"  {asked} {model} {n} question{'' if n == 1 else 's'},"
             f" estimated ${night.cost_estimate:.4f}{spent} ({may})"
         )
-
-    def _phases(self, phases):
-        for phase in phases:
-            counts = ", ".join(f"{name} {n:g}" for name, n in sorted(phase.counts.items()) if n)
-            time = f"{phase.phase:<14} {phase.seconds:6.1f} s"
-            self.stdout.write(f"  {time}  {counts or 'nothing to do'}")
 
     def _status(self, space):
         recent = Night.objects.filter(space=space).order_by("-local_date")[:7]
