@@ -45,7 +45,7 @@ def facts_of(group: Sequence[Message]) -> list[Fact]:
     return [facts[pk] for pk in dict.fromkeys(pks) if pk in facts]
 
 
-def corrected(group: Sequence[Message], learned: Sequence[Applied], *, person: str) -> str:
+def correction_line(group: Sequence[Message], learned: Sequence[Applied], *, person: str) -> str:
     """Return what the reply adds when a fact was superseded, else nothing."""
     old = [fact["text"] for line in ingest.learned_from(group) for fact in line.get("before", ())]
     new = [tag.done.row.pk for tag in learned if tag.tag == tags.FACT and _is_new(tag)]

@@ -216,7 +216,7 @@ def visible_text(thought: Thought, group: Sequence[Message], learned: Sequence[A
         text = without_strange_links(text, source=source)
     # The built-in provider says the script itself.
     text = text if script in text else f"{text}\n\n{script}".strip()
-    corrected = feedback.corrected(group, learned, person=group[-1].author)
+    corrected = feedback.correction_line(group, learned, person=group[-1].author)
     whole = "\n\n".join(part for part in (text or _("Noted."), corrected) if part)
     chat = group[-1].chat
     if canaries.watch(chat.space, whole, place="reply", chat=chat):

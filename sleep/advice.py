@@ -396,10 +396,10 @@ def _whose_wish(facts: list[Fact]) -> dict:
 
 def needs_rescan(space: Space) -> bool:
     """Whether what is believed was not yet screened with the present guards."""
-    return bool(to_rescan(Space.objects.filter(pk=space.pk)))
+    return bool(spaces_to_rescan(Space.objects.filter(pk=space.pk)))
 
 
-def to_rescan(spaces: QuerySet[Space]) -> list[int]:
+def spaces_to_rescan(spaces: QuerySet[Space]) -> list[int]:
     """Return the ids of the spaces that need a rescan."""
     scans = AuditEntry.objects.filter(action=RESCANNED, space__in=spaces)
     newest = scans.order_by("space", "-pk").distinct("space")

@@ -99,7 +99,7 @@ def standing_targets(proposal: Proposal, rows: dict | None = None) -> list[Any]:
     return standing
 
 
-def unfounded(space: Space, proposals: Iterable[Proposal]) -> set[int]:
+def without_sources(space: Space, proposals: Iterable[Proposal]) -> set[int]:
     """Return the ids of the proposals whose every source was discarded."""
     rests_on = lineage.sources_of(*proposals)
     fallen = lineage.fallen(space, {node for sources in rests_on.values() for node in sources})

@@ -18,4 +18,4 @@ class SleepConfig(AppConfig):
         health_checks.CHECKS.append(nights.health)
         changes_of_mind.ASK.append(proposals.ask_about_change)
         recall.OPPOSED.append(proposals.open_contradictions)
-        restore.SETTLE.append(proposals.sum_up)
+        restore.SETTLE.append(proposals.recompute_digests)

@@ -286,7 +286,7 @@ def approve(
     if _digest(locked) != digest:
         raise NotWhatWasShown
     effects.check_targets(locked)
-    if effects.unfounded(locked.space, [locked]):
+    if effects.without_sources(locked.space, [locked]):
         raise TargetChanged(effects.NO_SOURCES)
     with history.change(by=by, why=f"approve {locked.kind}", proposal=locked.pk) as context:
         (action or APPLY[locked.kind])(locked, by=by)
@@ -441,7 +441,7 @@ def expire_gone(space: Space) -> int:
     """
     waiting = Proposal.objects.filter(space=space, status=Status.PENDING)
     rows = effects.rows_of(waiting)
-    reasons = dict.fromkeys(effects.unfounded(space, waiting), str(effects.NO_SOURCES))
+    reasons = dict.fromkeys(effects.without_sources(space, waiting), str(effects.NO_SOURCES))
     for proposal in waiting:
         try:
             effects.standing_targets(proposal, rows)
@@ -482,7 +482,7 @@ def _digest(row: Proposal) -> str:
     return digest(row.kind, row.targets, row.after)
 
 
-def sum_up(space: Space) -> None:
+def recompute_digests(space: Space) -> None:
     """Compute digests again for proposals from an archive: their rows have other ids here."""
     rows = list(Proposal.objects.filter(space=space))
     for row in rows:

@@ -39,7 +39,7 @@ def _announcement(night: Night, waiting: list[Proposal]) -> str:
     ) % {"date": date, "n": len(waiting), "kinds": ", ".join(names)}
 
 
-def to_remind(spaces: QuerySet[Space], *, now: datetime) -> QuerySet[Space]:
+def spaces_to_remind(spaces: QuerySet[Space], *, now: datetime) -> QuerySet[Space]:
     waiting = Proposal.objects.filter(status=Proposal.Status.PENDING, created_at__lte=now - WEEK)
     return spaces.filter(pk__in=waiting.values("space"))
 

@@ -35,9 +35,9 @@ def look(timestamp: int) -> None:
             once=f"night-{space.pk}",
             priority=NIGHT_PRIORITY,
         )
-    for space in reminding.to_remind(awake, now=now):
+    for space in reminding.spaces_to_remind(awake, now=now):
         reminding.remind(space, now=now)
-    for pk in advice.to_rescan(awake):
+    for pk in advice.spaces_to_rescan(awake):
         jobs.enqueue("sleep.rescan", space_id=pk, once=f"rescan-{pk}")
 
 

@@ -32,7 +32,7 @@ def use(*channels: Channel, commands: Sequence[Any] = ()) -> None:
         _open[channel.name] = channel
 
 
-def configured() -> list[Channel]:
+def configured_channels() -> list[Channel]:
     """The channels that the settings ask for."""
     # A channel that is not used is not loaded.
     enabled = {

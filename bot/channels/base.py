@@ -114,7 +114,7 @@ class Channel:
         """Show the answer so far. Called from the thread that thinks, not from the loop."""
 
 
-async def home(space: Space | None, stop: asyncio.Event) -> Space:
+async def wait_for_space(space: Space | None, stop: asyncio.Event) -> Space:
     """Return the space of new chats; before the first one is made, wait for it."""
     while space is None:
         space = await sync_to_async(Space.objects.order_by("pk").first)()

@@ -11,7 +11,7 @@ from functools import partial
 from asgiref.sync import sync_to_async
 from django.utils.translation import gettext as _
 
-from bot.channels.base import Channel, Outgoing, first_done, home
+from bot.channels.base import Channel, Outgoing, first_done, wait_for_space
 from memory.chats import inbox
 from memory.chats import service as chats
 from memory.models import Chat, OutboxItem, Space
@@ -40,7 +40,7 @@ class ConsoleChannel(Channel):
         self._shown = ""
 
     async def run(self, space: Space | None, stop: asyncio.Event) -> None:
-        space = await home(space, stop)
+        space = await wait_for_space(space, stop)
         chat = await sync_to_async(chats.find_or_open)(space, channel=self.name, external_id="me")
         self._say(_("Talk to Keno. /help shows the commands, /exit leaves.") + "\n", DIM)
         lines: asyncio.Queue = asyncio.Queue()

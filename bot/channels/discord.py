@@ -204,7 +204,7 @@ class DiscordChannel(base.ListeningChannel):
         self._opening = asyncio.Lock()
 
     async def run(self, space: Space | None, stop: asyncio.Event) -> None:
-        self.home, self._is_over = await base.home(space, stop), False
+        self.home, self._is_over = await base.wait_for_space(space, stop), False
         try:
             async with base.hold_leadership(self.name, stop) as leads:
                 if leads:

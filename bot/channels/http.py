@@ -12,7 +12,7 @@ from django.utils import timezone
 from starlette.responses import JSONResponse
 
 from bot.channels import http_server
-from bot.channels.base import Channel, Outgoing, SendFailed, home
+from bot.channels.base import Channel, Outgoing, SendFailed, wait_for_space
 from bot.channels.http_server import Request, answer
 from memory.chats import inbox
 from memory.chats import service as chats
@@ -31,7 +31,7 @@ class HttpChannel(Channel):
     async def run(self, space: Space | None, stop: asyncio.Event) -> None:
         if not self.secret:
             raise RuntimeError("The HTTP channel never opens without WEBHOOK_SECRET.")
-        space = await home(space, stop)
+        space = await wait_for_space(space, stop)
 
         handle = partial(self.handle, space=space)
         async with http_server.serve(handle, host=settings.HTTP_HOST, port=self.port) as port:

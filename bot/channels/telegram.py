@@ -151,7 +151,7 @@ class TelegramChannel(base.ListeningChannel):
         self._sent: dict[str, int] = {}
 
     async def run(self, space: Space | None, stop: asyncio.Event) -> None:
-        space = await base.home(space, stop)
+        space = await base.wait_for_space(space, stop)
         # Telegram talks to one listener at a time: the others wait until it is gone.
         async with base.hold_leadership(self.name, stop) as leads:
             if not leads:
@@ -193,7 +193,7 @@ class TelegramChannel(base.ListeningChannel):
             asking = asyncio.create_task(
                 self.bot.get_updates(offset, timeout=POLL_SECONDS, allowed_updates=ALLOWED_UPDATES)
             )
-            updates = await _or_stop(stop, asking)
+            updates = await _unless_stopped(stop, asking)
             for update in updates or ():
                 await self.take(space, update)
                 # Only what is safely stored is taken off Telegram's list.
@@ -252,7 +252,7 @@ class TelegramChannel(base.ListeningChannel):
         return str(sent.message_id)
 
 
-async def _or_stop(stop: asyncio.Event, asking: asyncio.Task):
+async def _unless_stopped(stop: asyncio.Event, asking: asyncio.Task):
     """Return the answer; None when told to stop first, or when the network fails."""
     await base.first_done(asyncio.wait({asking}), stop.wait())
     if not asking.done():

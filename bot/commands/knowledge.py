@@ -9,7 +9,14 @@ from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from bot.commands.registry import Answer, CommandCall, command, ended, forgotten, sentence_for
+from bot.commands.registry import (
+    Answer,
+    CommandCall,
+    command,
+    say_ended,
+    say_forgotten,
+    sentence_for,
+)
 from bot.commands.talk import forget_episode
 from memory import patterns
 from memory.extraction import changes_of_mind, evidence, ingest
@@ -94,7 +101,7 @@ def facts_in_reach(call: CommandCall) -> QuerySet:
     return facts.filter(said_by_same(call.message, prefix="message__"), chat=call.chat)
 
 
-def numbered(call: CommandCall) -> tuple[list[Fact] | None, str]:
+def split_number(call: CommandCall) -> tuple[list[Fact] | None, str]:
     """Return the fact of a leading #12 (none when it is out of reach), and the words after it."""
     match = NUMBER.match(call.words)
     if not match:
@@ -127,7 +134,7 @@ def matching_facts(facts: QuerySet, words: str, *, at_least: float = MATCH_SHARE
     return [fact for score, fact in ranked if score >= ranked[0][0] * CLOSE_SHARE]
 
 
-def naming(facts: Sequence[Fact], words: str) -> list[Fact]:
+def facts_naming(facts: Sequence[Fact], words: str) -> list[Fact]:
     """Return the facts with these very words, and not only to compare something with them.
 
     "Bun is faster than npm for installing packages" does not name "npm install".
@@ -175,7 +182,7 @@ def learn(call: CommandCall) -> Answer:
     usage=gettext_lazy('"…"'),
 )
 def update_fact(call: CommandCall) -> Answer:
-    picked, words = numbered(call)
+    picked, words = split_number(call)
     if not words:
         return Answer(_('Send /update-fact and how it is now, for example "Ana lives in Bilbao".'))
     if picked == []:
@@ -198,15 +205,15 @@ def update_fact(call: CommandCall) -> Answer:
     usage=gettext_lazy('"…"'),
 )
 def deprecate(call: CommandCall) -> Answer:
-    picked, words = numbered(call)
+    picked, words = split_number(call)
     matches = _matches(call)
     if matches is None:
         return Answer(_("Send /deprecate and some words of what holds no longer."))
     if not matches:
         return _unlearn(call)
-    sure = matches if picked else naming(matches, words)
+    sure = matches if picked else facts_naming(matches, words)
     if len(sure) == 1:
-        return ended(facts.deprecate(sure[0], by=call.by, now=call.now), sure[0].text)
+        return say_ended(facts.deprecate(sure[0], by=call.by, now=call.now), sure[0].text)
     choices = sure or matches
     usage = f"/deprecate #{choices[0].pk}"
     return Answer(ask_which(choices, usage=usage, otherwise=_("send nothing, all of it stays.")))
@@ -233,7 +240,7 @@ def forget(call: CommandCall) -> Answer:
     if len(matches) > 1:
         return Answer(ask_which(matches, usage=f"/forget #{matches[0].pk}"))
     done = facts.forget(matches[0], by=call.by, why="/forget", now=call.now)
-    return forgotten(done, matches[0].text)
+    return say_forgotten(done, matches[0].text)
 
 
 def _forget_messages(call: CommandCall) -> Answer | None:
@@ -327,7 +334,7 @@ def _origin(call: CommandCall, words: str) -> dict:
 
 def _matches(call: CommandCall) -> list[Fact] | None:
     """Return the facts that are meant; None when the command has no words."""
-    picked, words = numbered(call)
+    picked, words = split_number(call)
     if picked is not None:
         return picked
     return matching_facts(facts_in_reach(call), words) if words else None
@@ -342,4 +349,4 @@ def _unlearn(call: CommandCall) -> Answer:
         return Answer(not_found())
     pattern = matches[0].pattern
     done = patterns.unlearn(pattern, by=call.by, why="/deprecate", now=call.now)
-    return ended(done, pattern.trigger)
+    return say_ended(done, pattern.trigger)

@@ -106,11 +106,11 @@ def sentence_for(done: ChangeResult, sentence: str) -> Answer:
     return Answer(done.reason or _("That is so already."))
 
 
-def ended(done: ChangeResult, text: str) -> Answer:
+def say_ended(done: ChangeResult, text: str) -> Answer:
     return sentence_for(done, _("No longer: %(text)s\n/undo takes it back.") % {"text": text})
 
 
-def forgotten(done: ChangeResult, text: str) -> Answer:
+def say_forgotten(done: ChangeResult, text: str) -> Answer:
     return sentence_for(done, _("Forgotten — %(text)s\n/undo brings it back.") % {"text": text})
 
 

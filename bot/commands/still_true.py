@@ -9,8 +9,15 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from bot.commands.knowledge import facts_in_reach, not_found, numbered
-from bot.commands.registry import Answer, CommandCall, command, ended, forgotten, sentence_for
+from bot.commands.knowledge import facts_in_reach, not_found, split_number
+from bot.commands.registry import (
+    Answer,
+    CommandCall,
+    command,
+    say_ended,
+    say_forgotten,
+    sentence_for,
+)
 from memory.calendar import timing
 from memory.extraction.wording import told_to
 from memory.facts import lasting
@@ -46,7 +53,7 @@ _FIRST = re.compile(r"[^,.;:!—–]+(?=[,.;:!—–])")
     usage=gettext_lazy("#12 from … until …"),
 )
 def set_times(call: CommandCall) -> Answer:
-    named, words = numbered(call)
+    named, words = split_number(call)
     usage = _("Send /true, the number of the fact and the days: /true #12 until 31 December 2026")
     if named is None or not words:
         return Answer(usage)
@@ -149,11 +156,11 @@ def take_answer(message: Message, question: YesOrNo, *, now: datetime) -> Answer
     if not question.forget:
         done = _note(question, now=now)
         still_so = _("Noted, it is still so: %(text)s") % text
-        return sentence_for(done, still_so) if question.yes else ended(done, fact.text)
+        return sentence_for(done, still_so) if question.yes else say_ended(done, fact.text)
     if not question.yes:
         return Answer(_("It stays: %(text)s") % text)
     by = CommandCall(message, "", now).by
-    return forgotten(facts.forget(fact, by=by, why="asked by a tool", now=now), fact.text)
+    return say_forgotten(facts.forget(fact, by=by, why="asked by a tool", now=now), fact.text)
 
 
 def take_more_than_yes(group: Sequence[Message], *, now: datetime) -> list[UUID | None]:

@@ -32,7 +32,7 @@ class Command(BaseCommand):
 
     def handle(self, *, once, console, name, space, jobs, only=False, **_options):
         connection_created.connect(limit_statements)
-        channels.use(*channels.configured(), commands=REGISTRY)
+        channels.use(*channels.configured_channels(), commands=REGISTRY)
         if console:
             channels.use(ConsoleChannel(name))
         spaces = Space.objects.order_by("pk")
