@@ -173,13 +173,13 @@ def _run_command(chat: Chat, message: Message, *, now: datetime) -> None:
         return
     with translation.override(commands.language(message)):
         result = commands.run(message, now=now)
-    kinds = {"kind": OutboxItem.Kind.COMMAND, "not_recalled": Message.NotRecalled.COMMAND}
-    reply = _send_reply(chat, [message], result.text, changes=result.changes, now=now, **kinds)
+    own, kind = Message.NotRecalled.COMMAND, OutboxItem.Kind.COMMAND
+    fields: dict[str, Any] = {"kind": kind, "not_recalled": own, "changes": result.changes}
+    reply = _send_reply(chat, [message], result.text, now=now, **fields)
     if result.asks:
         still_true.note_question(reply, result.asks)
     # A command is obeyed, not learned from: "/forget that I live in Rome" says nothing new.
-    rows = Message.objects.filter(pk=message.pk)
-    rows.update(ingested_at=now, not_recalled=Message.NotRecalled.COMMAND)
+    Message.objects.filter(pk=message.pk).update(ingested_at=now, not_recalled=own)
 
 
 @one_turn()

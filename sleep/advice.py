@@ -404,8 +404,8 @@ def spaces_to_rescan(spaces: QuerySet[Space]) -> list[int]:
     scans = AuditEntry.objects.filter(action=RESCANNED, space__in=spaces)
     newest = scans.order_by("space", "-pk").distinct("space")
     version = screening.version()
-    done = [entry.space_id for entry in newest if entry.details.get("version") == version]
-    return list(spaces.exclude(pk__in=done).order_by("pk").values_list("pk", flat=True))
+    done = {entry.space_id for entry in newest if entry.details.get("version") == version}
+    return [pk for pk in spaces.order_by("pk").values_list("pk", flat=True) if pk not in done]
 
 
 def rescan(space: Space) -> int:

@@ -29,8 +29,8 @@ def propose_offers(space: Space, *, now: datetime, night: Night | None = None) -
     messages = Message.objects.filter(
         space=space, sent_at__gt=now - OFFERS_SINCE, journal__contains=[{"outcome": ingest.OFFERED}]
     )
-    rows = _open_offers(messages.select_related("chat"))
-    rows = [row for row in rows if not suspicions(row[0].flags)]
+    offered = _open_offers(messages.select_related("chat"))
+    rows = [row for row in offered if not suspicions(row[0].flags)]
     made = 0
     known = proposals.known_keys(space, [offer_key(message, place) for message, place, _ in rows])
     for message, place, line in sorted(rows, key=lambda row: -row[2].get("confidence", 0)):

@@ -2,6 +2,7 @@
 
 import logging
 from contextlib import suppress
+from typing import Any
 
 from django.utils import timezone, translation
 from procrastinate.contrib.django import app
@@ -44,7 +45,7 @@ def look(timestamp: int) -> None:
 @app.task(name="sleep.night", retry=AFTER_OUTAGE)
 def night(space_id: int, asked_by: str = "") -> None:
     space = Space.objects.get(pk=space_id)
-    options = {"asked_by": asked_by, "if_due": not asked_by}
+    options: dict[str, Any] = {"asked_by": asked_by, "if_due": not asked_by}
     with suppress(cycle.AlreadyAsleep, cycle.NotDue):
         options |= budgeted_model.model_for_space(space)
         cycle.sleep(space, now=timezone.now(), **options)

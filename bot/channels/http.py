@@ -4,6 +4,7 @@ import asyncio
 import json
 import time
 from functools import partial
+from typing import Any
 
 import httpx
 from asgiref.sync import sync_to_async
@@ -45,7 +46,7 @@ class HttpChannel(Channel):
             return answer(404, {"error": "There is only POST /webhook here."})
         if request.method != "POST":
             return answer(405, {"error": "Send a POST."})
-        signed = {"headers": request.headers, "body": request.body}
+        signed: dict[str, Any] = {"headers": request.headers, "body": request.body}
         signature = http_server.check(self.secret, **signed, now=time.time())
         fields = http_server.parse_message(request)
         if fields["callback"]:

@@ -14,6 +14,7 @@ import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 import httpx
@@ -116,8 +117,9 @@ class _Impatient(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        waiting = [other for other in self.connections if other.client and other.cycle is None]
-        if self.client and sum(other.client[0] == self.client[0] for other in waiting) > HALF_OPEN:
+        others: Any = self.connections
+        waiting = [other for other in others if other.client and other.cycle is None]
+        if self.client and [o.client[0] for o in waiting].count(self.client[0]) > HALF_OPEN:
             transport.close()
         self.loop.call_later(READ_SECONDS, self._close_idle)
 

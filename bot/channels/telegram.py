@@ -7,7 +7,7 @@ import os
 import re
 import secrets
 from collections.abc import Callable
-from functools import partial
+from typing import Any
 
 import telegram
 from django.conf import settings
@@ -225,7 +225,7 @@ class TelegramChannel(base.ListeningChannel):
             await stop.wait()
 
     async def _send(self, chat: int, topic: int | None, text: str, *, reply_to: str = "") -> str:
-        options = {"message_thread_id": topic, "link_preview_options": NO_PREVIEW}
+        options: dict[str, Any] = {"message_thread_id": topic, "link_preview_options": NO_PREVIEW}
         if reply_to.isdigit() and chat < 0:
             options["reply_parameters"] = telegram.ReplyParameters(
                 int(reply_to), allow_sending_without_reply=True
@@ -243,12 +243,12 @@ class TelegramChannel(base.ListeningChannel):
 
     async def _send_formatted(self, chat: int, text: str, options: dict) -> str:
         try:
-            send = partial(self.bot.send_message, chat, **options)
-            sent = await send(as_html(text), parse_mode=ParseMode.HTML)
+            nice = as_html(text)
+            sent = await self.bot.send_message(chat, nice, parse_mode=ParseMode.HTML, **options)
         except BadRequest as error:
             if "parse" not in str(error).lower() and "too long" not in str(error).lower():
                 raise
-            sent = await send(text)
+            sent = await self.bot.send_message(chat, text, **options)
         return str(sent.message_id)
 
 

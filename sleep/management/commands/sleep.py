@@ -55,8 +55,7 @@ class Command(BaseCommand):
             if dry_run:
                 night = cycle.rehearse(space, now=moment, complete=model["complete"])
             else:
-                options = {"asked_by": "command", "if_due": not now}
-                night = cycle.sleep(space, now=moment, **model, **options)
+                night = cycle.sleep(space, now=moment, **model, asked_by="command", if_due=not now)
         except (cycle.AlreadyAsleep, cycle.NotDue) as reason:
             self.stdout.write(f"{space.name}: {reason}")
             return True
