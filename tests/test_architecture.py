@@ -50,6 +50,8 @@ FLOORS = {
 }
 FORBIDDEN_NAMES = {"utils", "common", "core_utils", "helpers", "misc"}
 MOST_FLAT, MOST_IN_A_FOLDER = 12, 20
+# A reader cannot tell what such a parameter is: it gets a noun (`message`, `rows`, `question`).
+NO_NOUNS = set("said found one told known made given kept asked wanted heard spoken meant".split())
 
 
 def product_files() -> list[Path]:
@@ -183,3 +185,31 @@ def test_folders_are_neither_crowded_nor_badly_named():
         if len(names) > most.get(folder, MOST_IN_A_FOLDER)
     }
     assert crowded == {}
+
+
+def parameters(source: str) -> list[tuple[str, str]]:
+    """Return (function, parameter) of every function in the source."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            spec = node.args
+            every = [*spec.posonlyargs, *spec.args, *spec.kwonlyargs, spec.vararg, spec.kwarg]
+            found += [(node.name, one.arg) for one in every if one]
+    return found
+
+
+def test_parameters_are_called_by_nouns():
+    riddles = [
+        f"{file}: {function}({name})"
+        for file in product_files()
+        for function, name in parameters((ROOT / file).read_text())
+        if name.strip("_") in NO_NOUNS
+    ]
+    assert riddles == []
+
+
+def test_a_planted_riddle_is_found():
+    assert parameters("async def keep(fact, *, told=1, **given): ...")[1:] == [
+        ("keep", "told"),
+        ("keep", "given"),
+    ]

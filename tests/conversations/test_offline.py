@@ -523,7 +523,7 @@ def test_somebodys_diet_ends_however_short_it_was_said(talk):
 @pytest.mark.parametrize(
     ("told", "asked", "says"),
     [
-        ("married to ingrid, she runs a bakery", "whats my wife called", "ingrid"),
+        ("married to ingrid, she runs a bakery", "whats my wife called", "Ingrid"),
         ("estoy casada con Unai", "cómo se llama mi marido", "Unai"),
         ("tengo que comprar lejía y cebollas", "qué tenía que comprar?", "lejía"),
         ("my number is 07700 900765", "whats my phone number", "900765"),
@@ -789,7 +789,7 @@ def test_plain_questions_about_plain_statements_are_answered(talk, told, asked):
 @pytest.mark.parametrize(
     ("told", "asked", "name"),
     [
-        ("hey keno my name is walter and I'm new here", "what is my name", "name is walter"),
+        ("hey keno my name is walter and I'm new here", "what is my name", "name is Walter"),
         (
             "hola buenas tardes mi nombre es Claudia Rojas y te estoy probando",
             "cuál es mi nombre",
@@ -865,3 +865,21 @@ def test_what_is_told_of_one_day_of_the_week_does_not_answer_for_another(talk):
     assert "Quilty" in talk("what are my monday stops")
     talk("dentist on thursday the 14th")
     assert "thursday" in talk("is the dentist on tuesday?")
+
+
+@pytest.mark.parametrize(
+    ("told", "asked", "wrong"),
+    [
+        ("I'm allergic to penicillin", "is cian allergic to anything", "penicillin"),
+        ("my sister nuala is a nurse", "what does cillian do", "nurse"),
+        ("soy alérgica a los mariscos", "a qué es alérgico joaquín", "mariscos"),
+    ],
+)
+def test_a_name_in_small_letters_is_somebody_else(talk, told, asked, wrong):
+    talk(told)
+    assert wrong not in talk(asked)
+
+
+def test_what_was_told_in_small_letters_of_a_name_is_found_by_it(talk):
+    talk("my sister nuala is a nurse in kilrush")
+    assert "nurse" in talk("what does nuala do for a living")
