@@ -238,10 +238,15 @@ def set_second(request):
             toast(request, _("The second factor is off."))
             return redirect("account:index")
         return render(request, "account/two_factor.html", {"is_on": True})
-    token = request.POST.get("offer", "") or two_factor.offer(user)
-    secret = two_factor.offered(user, token) or two_factor.offered(user, two_factor.offer(user))
+    token = request.POST.get("offer", "")
+    secret = two_factor.offered(user, token)
     form = forms.CodeForm(request.POST if action == "on" else None)
-    if form.is_valid():
+    if not secret:
+        token = two_factor.offer(user)
+        secret = two_factor.offered(user, token)
+        if form.is_bound:
+            form.add_error("code", _("That secret is too old. Add the new one to your app."))
+    elif form.is_valid():
         step = two_factor.matching_step(secret, form.cleaned_data["code"], now=timezone.now())
         if step:
             codes = two_factor.switch_on(user, secret, step=step, ip=ip)

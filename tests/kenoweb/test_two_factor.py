@@ -4,6 +4,7 @@ import re
 from datetime import timedelta
 
 import pytest
+from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -43,6 +44,16 @@ def test_the_numbers_are_those_of_rfc_6238():
     secret = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"
     found = [two_factor.code_at(secret, at // 30) for at in (59, 1111111109, 20000000000)]
     assert found == ["287082", "081804", "353130"]
+
+
+def test_an_offer_that_does_not_hold_any_more_gives_way_to_one_that_does(ana):
+    client, of_another = make_client(ana, sudo=True), two_factor.offer(make_user("bo"))
+    refused = client.post(PAGE, {"do": "on", "offer": of_another, "code": "000000"})
+    assert refused.status_code == 422
+    assert "too old" in refused.content.decode()
+    secret = refused.context["secret"].replace(" ", "")
+    client.post(PAGE, {"do": "on", "offer": refused.context["offer"], "code": now_code(secret)})
+    assert two_factor.has_app(User.objects.get(pk=ana.pk))
 
 
 def test_with_it_the_password_alone_opens_nothing(client, ana):
