@@ -44,8 +44,12 @@ def restored(text: str) -> str:
     for sentence in sentences(text, words):
         plain = [bare(word[0]) for word in sentence]
         for place, word in enumerate(sentence):
-            if plain[place] not in NOT_NAMES and probability(plain, place) >= limit:
-                letters[word.start()] = word[0][0].upper()
+            capital = word[0][0].upper()
+            # "ß" and "ﬁ" have none of one letter: what stands behind would move.
+            if len(capital) > 1 or plain[place] in NOT_NAMES:
+                continue
+            if probability(plain, place) >= limit:
+                letters[word.start()] = capital
     return "".join(letters)
 
 

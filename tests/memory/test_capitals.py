@@ -49,3 +49,10 @@ def test_what_was_typed_is_what_is_quoted():
     reading = shorthand.read("im off 2 see my sister nuala the nurse")
     assert reading.text == "I'm off to see my sister Nuala the nurse"
     assert reading.as_written("Nuala the nurse") == "nuala the nurse"
+
+
+@pytest.mark.parametrize("typed", ["is ßilvia allergic to nuts", "my sister ﬁona lives in york"])
+def test_a_letter_whose_capital_is_two_letters_stays_so_that_nothing_moves(typed):
+    reading = shorthand.read(f"im sure, {typed}")
+    assert len(capitals.restored(typed)) == len(typed)
+    assert reading.as_written(reading.text[len("I'm sure, ") :]) == typed
