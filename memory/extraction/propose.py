@@ -109,7 +109,7 @@ def read(
 
     What is not sure enough to be believed is there too, to be offered. `previous` is the message of
     someone else before this one, which an answer may need; `earlier` what its author said a moment
-    ago, which "she" may mean; `heard` is what was heard in it, when many messages were listened to
+    ago, which "she" may mean; `items` are what was heard in it, when many messages were listened to
     at once; `people` are names that are known. A model is asked only where something was heard.
     """
     reading = _with_capitals(shorthand.read(clean(text, limit=MAX_LENGTH)), people)

@@ -313,12 +313,12 @@ def _path_before(words: list[Word], place: int) -> tuple[int, list[str]]:
     return place, path
 
 
-def ask_by_name(question: Question, kin: Kinsfolk, name: str) -> tuple[Question, str]:
+def ask_by_name(question: Question, person: Kinsfolk, name: str) -> tuple[Question, str]:
     """Return the question with the name instead, and the sentence that says who that is."""
-    phrase = _WHICH.sub("", question.text[kin.start : kin.end])
+    phrase = _WHICH.sub("", question.text[person.start : person.end])
     whose = " ".join(_TO_YOU.get(word.lower(), word) for word in phrase.split())
     verb = "es" if question.language == "es" else "is"
-    named = _with_name(question, Described(kin.start, kin.end, ""), [name])
+    named = _with_name(question, Described(person.start, person.end, ""), [name])
     whose = whose.removesuffix("'s").removesuffix("’s")
     return named, f"{name} {verb} {whose}"
 
