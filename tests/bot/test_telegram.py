@@ -340,17 +340,17 @@ def telegram_serving(ports):
 
 class TestChunks:
     def test_short_text_is_one(self):
-        assert telegram_updates.chunks("Hello", longest=4000) == ["Hello"]
-        assert telegram_updates.chunks("  ", longest=4000) == []
+        assert leading.chunks("Hello", longest=4000) == ["Hello"]
+        assert leading.chunks("  ", longest=4000) == []
 
     def test_cut_at_line_borders(self):
         lines = "\n".join("x" * 99 for _ in range(100))
-        parts = telegram_updates.chunks(lines, longest=4000)
+        parts = leading.chunks(lines, longest=4000)
         assert "\n".join(parts) == lines
         assert max(map(len, parts)) <= 4000
 
     def test_one_endless_word_is_cut_hard_and_nothing_is_lost(self):
-        assert "".join(telegram_updates.chunks("x" * 9001, longest=4000)) == "x" * 9001
+        assert "".join(leading.chunks("x" * 9001, longest=4000)) == "x" * 9001
 
     @pytest.mark.parametrize("text", ["<b>x</b>", "a < b & c", "[x](javascript:alert(1))", "**"])
     def test_nothing_of_the_text_becomes_markup_of_its_own(self, text):
