@@ -87,7 +87,7 @@ class Place:
         return apps.get_model(self.model)
 
 
-TABLES = tomllib.loads(Path(__file__).with_name("erasure_places.toml").read_text())
+TABLES = tomllib.loads(Path(__file__).with_name("erasure_places.toml").read_text("utf-8"))
 PLACES = [Place(model, **values) for model, values in TABLES.items()]
 
 

@@ -170,12 +170,12 @@ RENUMBER: dict[str, dict[str, Callable[[Any, Numbers], Any]]] = {
         "applied_as": _number_of("contexts"),
     },
 }
-TABLES = tomllib.loads(Path(__file__).with_name("kinds.toml").read_text())
+TABLES = tomllib.loads(Path(__file__).with_name("kinds.toml").read_text("utf-8"))
 KINDS, RECORDS = (
     [Kind(name, renumber=RENUMBER.get(name, {}), **row) for name, row in TABLES[group].items()]
     for group in ("kinds", "records")
 )
-PROPOSALS = RECORDS[-1]
+PROPOSALS = next(kind for kind in RECORDS if kind.name == "proposals")
 # Every earlier state of these rows, with the values that are computed again for a row.
 HISTORY = [
     replace(
