@@ -194,8 +194,10 @@ def receipt(record: Erasure) -> dict[str, Any]:
 def replay_listed(file: Path, *, since: str) -> int:
     """Erase again what the receipts beside the backups say was erased after that moment."""
     lines = file.read_text().splitlines() if file.exists() else []
+    # All are parsed first: of a file that cannot be read nothing is erased.
+    entries = [json.loads(line) for line in lines]
     replayed = 0
-    for entry in map(json.loads, lines):
+    for entry in entries:
         space = Space.objects.filter(pk=entry["space"]).first()
         if space and entry["done_at"] >= since:
             replayed += bool(replay(space, by=entry["by"], receipts=[entry]))

@@ -357,6 +357,19 @@ def test_a_database_that_was_put_back_loses_the_member_again(settings, tmp_path)
     assert not Member.objects.filter(pk=again.pk).exists()
 
 
+def test_a_list_of_receipts_that_breaks_off_erases_nothing(settings, tmp_path):
+    settings.KENO_BACKUPS = tmp_path
+    group = Group()
+    erase(group.space, "message", group.said)
+    Message.objects.filter(pk=group.said.pk).update(text=f"My boat is registered as {ROSA}")
+    listed = tmp_path / erasing.ERASURES
+    listed.write_text(listed.read_text() + '{"kind": "mess')
+    with pytest.raises(json.JSONDecodeError):
+        erasing.replay_listed(listed, since="2000")
+    group.said.refresh_from_db()
+    assert ROSA in group.said.text
+
+
 def test_a_receipt_of_another_thing_with_the_same_number_erases_nothing():
     group = Group()
     told = erasing.receipt(erase(group.space, "message", group.said))
