@@ -229,9 +229,9 @@ def _ask_rows(ask: Ask, prompt: str, name: str, data: object, **values: str) -> 
 def _ask_json(ask: Ask, prompt: str, data: object, **values: str) -> dict:
     """Return the object that the model answers; an empty one when it does not."""
     text = json.dumps(data, ensure_ascii=False, sort_keys=True)
+    question = PROMPTS[prompt].format(text=text, **values)
     try:
-        answer = ask(PROMPTS[prompt].format(text=text, **values))
-        parsed = json.loads(re.sub(r"^\s*```(?:json)?\s*|\s*```\s*$", "", answer))
+        parsed = json.loads(re.sub(r"^\s*```(?:json)?\s*|\s*```\s*$", "", ask(question)))
     except Exception:  # a provider may fail or say anything; the heuristics still work
         return {}
     return parsed if isinstance(parsed, dict) else {}
