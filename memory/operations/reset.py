@@ -35,14 +35,12 @@ class Tier:
 
 _ACTIVE, _NOT_TRASHED, _TRASHED = Q(status="active"), ~Q(status="trashed"), {"status": "trashed"}
 _TO_TRASH, _TRASH_DATES = "to the trash", ("trashed_at", "updated_at")
+_NOT_DISCARDED, _DISCARD_DATES = ~Q(status="discarded"), ("discarded_at", "updated_at")
 _DISCARDED = {"status": "discarded", "discard_reason": "reset"}
 _ARCHIVED = {"status": "archived"}
 TIERS = {
     "facts": Tier(models.Fact, _NOT_TRASHED, _TO_TRASH, _TRASHED, _TRASH_DATES),
-    "episodes": Tier(
-        *(models.Episode, ~Q(status="discarded"), _TO_TRASH, _DISCARDED),
-        dates=("discarded_at", "updated_at"),
-    ),
+    "episodes": Tier(models.Episode, _NOT_DISCARDED, _TO_TRASH, _DISCARDED, _DISCARD_DATES),
     "patterns": Tier(models.Pattern, _NOT_TRASHED, _TO_TRASH, _TRASHED, _TRASH_DATES),
     "working": Tier(models.WorkingNote, ~Q(**working.EMPTY), "emptied", working.EMPTY),
     "context": Tier(models.Chat, ~Q(context=""), "emptied", {"context": ""}, ()),

@@ -14,11 +14,13 @@ LORE = "__lore__"
 # them in English and Spanish.
 _SECTIONS = {
     "Facts": (
-        *("fact", "other"),
+        "fact",
+        "other",
         "facts, important facts, compacted memories, memory, hechos, datos",
     ),
     "Preferences": (
-        *("fact", "preference"),
+        "fact",
+        "preference",
         "preferences, user preferences, learned preferences, preferencias",
     ),
     "Profile": ("fact", "profile", "profile, user profile, perfil"),
@@ -27,7 +29,8 @@ _SECTIONS = {
     "Concepts": ("concept", "other", "concepts, conceptos"),
     "Procedures": ("procedure", "other", "procedures, procedimientos"),
     "Lessons": (
-        *("lesson", "other"),
+        "lesson",
+        "other",
         "lessons, lessons learned, errors and lessons, errors, lecciones",
     ),
     "Lore": ("lore", "other", "lore, ongoing lore"),
