@@ -79,6 +79,8 @@ def _old_episodes(night: Night, now: datetime) -> QuerySet[Episode]:
 
 
 def _episode_items(night: Night, old: list[int]) -> list[dict]:
+    if not old:  # as in most nights: then nothing is counted
+        return []
     fuse = Fuse("episodes", Episode.objects.filter(space=night.space).remembered().count())
     if not fuse.allows(len(old)):
         return [{"too_many_episodes": old[:1000]}]
