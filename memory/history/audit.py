@@ -77,14 +77,14 @@ def seal(*, limit: int = 100_000) -> int:
 def verify(anchors: Path | None = None) -> list[str]:
     """Return sentences about entries and seals that were changed or deleted."""
     problems, before, heads = [], BEGIN, {}
-    for number, (seal, entry) in enumerate(_chain(), 1):
+    for number, (row, entry) in enumerate(_chain(), 1):
         if entry is None:
-            problems.append(f"Entry {seal.entry_id} is gone.")
-        elif _chain_digest(before, entry, seal.details_digest) != seal.digest:
+            problems.append(f"Entry {row.entry_id} is gone.")
+        elif _chain_digest(before, entry, row.details_digest) != row.digest:
             problems.append(f"Entry {entry.pk} or its seal was changed, or one before is gone.")
-        elif seal.salt and digest(entry.details, key=seal.salt) != seal.details_digest:
+        elif row.salt and digest(entry.details, key=row.salt) != row.details_digest:
             problems.append(f"The details of entry {entry.pk} were changed.")
-        before = heads[number] = seal.digest
+        before = heads[number] = row.digest
     for number, head, at in _anchored(anchors):
         if heads.get(number) != head:
             problems.append(f"The chain is not the one whose head number {number} was kept {at}.")

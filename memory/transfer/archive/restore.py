@@ -77,7 +77,7 @@ class Restore:
         # Highest id of each kind before the restore: only older rows can be "known already".
         tables = {kind.name: kind.table._base_manager.filter(space=session.space) for kind in KINDS}
         self.last = {
-            name: rows.aggregate(last=Max("pk"))["last"] or 0 for name, rows in tables.items()
+            name: table.aggregate(last=Max("pk"))["last"] or 0 for name, table in tables.items()
         }
         self.is_empty = not any(self.last.values())
         self.has_rulings = Ruling.objects.filter(space=session.space, status="active").exists()
@@ -189,8 +189,8 @@ class Restore:
     def _store(self, kind: Kind, arriving: list[ArrivingRow]) -> None:
         known, last = {}, self.last[kind.name]
         if last:
-            rows = [row for _where, _number, row in arriving]
-            known = find_existing(kind, self.session.space, rows, last)
+            arrived = [row for _where, _number, row in arriving]
+            known = find_existing(kind, self.session.space, arrived, last)
         fresh = []
         for where, number, row in arriving:
             existing = known.get(key_of(kind, row))
