@@ -7,7 +7,7 @@ from django.conf import settings
 from django.contrib import auth
 from django.contrib.auth.models import User
 from django.http import Http404, JsonResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import get_language, ngettext
@@ -195,7 +195,9 @@ def add_passkey(request):
 
 @for_account(methods="POST", sudo=True)
 def remove_passkey(request, pk):
-    passkey = get_object_or_404(request.user.passkeys, pk=pk)
+    passkey = request.user.passkeys.filter(pk=pk).first()
+    if passkey is None:
+        raise Http404
     passkeys.remove(passkey, ip=client_ip(request))
     toast(request, _("Removed “%(name)s”.") % {"name": passkey.name})
     return redirect("account:two_factor")
