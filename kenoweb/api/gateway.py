@@ -105,8 +105,8 @@ def text_of(message: dict) -> str:
 
 def _complete(token: ApiToken, body: dict) -> HttpResponse:
     messages = body["messages"]
-    users = (text_of(message) for message in reversed(messages) if message["role"] == "user")
-    question = next(users, "")
+    texts = (text_of(message) for message in reversed(messages) if message["role"] == "user")
+    question = next(texts, "")
     # The client's name for its user tells the people of one household apart; it proves nothing.
     who = str(body.get("user") or "")[:80]
     chat = writing.conversation(token, f"gateway-{token.pk}")
@@ -138,11 +138,11 @@ def with_memory(messages: list[dict], memories: str) -> list[dict]:
     """Add the memories to the system message, of which some models take only one."""
     if not memories:
         return messages
-    note = f"{NOTE}\n{memories}"
+    block = f"{NOTE}\n{memories}"
     first, *rest = messages
     if first["role"] in ("system", "developer"):
-        return [first | {"content": f"{text_of(first)}\n\n{note}"}, *rest]
-    return [{"role": "system", "content": note}, *messages]
+        return [first | {"content": f"{text_of(first)}\n\n{block}"}, *rest]
+    return [{"role": "system", "content": block}, *messages]
 
 
 class Turn:

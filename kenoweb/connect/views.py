@@ -140,7 +140,7 @@ class Bot:
         return find_spec(self.channel) is not None
 
     def name_of(self, token: str) -> str:
-        """Ask the chat for the bot's name; "" when it does not know the token or not answer."""
+        """Ask the chat for the bot's name; "" when it knows no such token or is silent."""
         try:
             if self.channel == "telegram":
                 answer = httpx.post(f"{settings.TELEGRAM_BASE_URL}/bot{token}/getMe", timeout=10)

@@ -120,14 +120,14 @@ def check_direct(url: str) -> None:
     """
     try:
         with (
-            psycopg.connect(url, autocommit=True, **_timeout(url)) as session,
+            psycopg.connect(url, autocommit=True, **_timeout(url)) as first,
             psycopg.connect(url, autocommit=True, **_timeout(url)) as other,
         ):
-            mine, others = {_server_pid(session), _server_pid(session)}, set()
+            mine, others = {_server_pid(first), _server_pid(first)}, set()
             with other.transaction():
                 others.add(_server_pid(other))
                 if not mine & others:
-                    mine.add(_server_pid(session))
+                    mine.add(_server_pid(first))
     except psycopg.OperationalError as error:
         raise NotReady(f"Postgres does not answer ({_first_line(error)}).") from None
     if len(mine) > 1 or mine & others:

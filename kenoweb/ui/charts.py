@@ -376,10 +376,10 @@ def per_day_each(
         _by_day(name, rows, field, total, first=first, older=older)
         for name, (rows, field, total) in kinds.items()
     ]
-    days: dict[str, dict] = {name: {} for name in kinds}
+    numbers: dict[str, dict] = {name: {} for name in kinds}
     for name, day, value in parts[0].union(*parts[1:], all=True) if parts[1:] else parts[0]:
-        days[name][day] = int(value) if isinstance(kinds[name][2], Count) else value
-    return days
+        numbers[name][day] = int(value) if isinstance(kinds[name][2], Count) else value
+    return numbers
 
 
 def _by_day(name, rows, field, total, *, first: dt.datetime, older: bool) -> QuerySet:
