@@ -11,11 +11,14 @@ _DATA = data_beside(__file__)
 
 # The point of a title ends no sentence: "my doctor is Dr. Salas".
 _TITLES = "|".join(rf"(?<=\b{name})\." for name in TITLES)
+# Nor that of a number: "the Franck Chorale No. 3".
+_NUMBERED = r"(?<=\b[Nn]o)\.(?= ?\d)|(?<=\b[Nn]úm)\.(?= ?\d)"
 # "my gf is maya ❤️ her bday is dec 3": a picture may end a sentence, too.
 _PICTURES = "\u2600-\u27bf\ufe0f\U0001f300-\U0001faff"
 _PICTURE = re.compile(rf"[{_PICTURES}]+")
 _SENTENCE = re.compile(
-    rf"(?:[^.!?…;\n{_PICTURES}]|(?<=\w)\.(?=\w)|{_TITLES})+[.!?…;{_PICTURES}]*", re.DOTALL
+    rf"(?:[^.!?…;\n{_PICTURES}]|(?<=\w)\.(?=\w)|{_TITLES}|{_NUMBERED})+[.!?…;{_PICTURES}]*",
+    re.DOTALL,
 )
 _BLANK = "\ufffc"
 

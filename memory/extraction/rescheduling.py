@@ -12,6 +12,14 @@ from memory.extraction.grammar.sentences import data_beside
 from memory.text.normalise import fold, stems, words
 
 _DATA = data_beside(__file__)
+# "This week" and "five weeks" are about nothing in common.
+_TIME_WORDS = {
+    *WEEKDAYS,
+    *MONTHS,
+    *"""day days week weeks weekend weekends month months year years hour hours time times minute
+    minutes morning mornings afternoon evening night dia dias semana semanas finde mes meses ano
+    anos hora horas minuto minutos manana mananas tarde tardes noche noches vez veces""".split(),
+}
 # A day of the week, for the patterns of others.
 DAY = _DATA.day.pattern
 
@@ -141,7 +149,7 @@ def topic(text: str) -> set[str]:
     for kind in times_in(text):
         for time in kind:
             bare = bare.replace(time[0], " ")
-    return stems(" ".join(word for word in words(bare) if fold(word) not in {*WEEKDAYS, *MONTHS}))
+    return stems(" ".join(word for word in words(bare) if fold(word) not in _TIME_WORDS))
 
 
 def _may_replace(old: re.Match, new: re.Match) -> bool:

@@ -20,7 +20,7 @@ QUESTION_TOKENS = 48
 MEMORY_TOKENS = 150
 # How many of the best are read, and how many before the time is looked at again.
 MAX_JUDGED = 16
-AT_ONCE = 16
+AT_ONCE = 8
 # The logits that count as 0 and as 1.
 LOWEST = -12.0
 HIGHEST = 4.0

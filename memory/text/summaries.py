@@ -16,8 +16,8 @@ import numpy as np
 from memory.text import normalise as text
 from memory.text.normalise import BEFORE_NOUN, STOP_WORDS, TITLES, VAGUE, pattern
 
-# Not behind "Dr." and its like.
-_NAMED = "".join(rf"(?<!\b{name}\.)" for name in TITLES)
+# Not behind "Dr." and its like, nor before the number of "No. 3".
+_NAMED = "".join(rf"(?<!\b{name}\.)" for name in TITLES) + r"(?!(?<=\b[Nn]o\.) ?\d)"
 SENTENCE = re.compile(rf"(?<=[.!?…。！？]){_NAMED}\s+|\n+")
 _LEAD = pattern("lead")
 _LEAD_IN = pattern("lead_in")

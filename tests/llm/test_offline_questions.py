@@ -38,6 +38,10 @@ from memory.llm.providers.offline_questions import ParsedQuestion
         ("que dia pago la renta", "pago 4200 de renta y mi casero es don chucho"),
         ("cuando es mi cumpleaños", "mi sobrina ximena cumple 6 años en agosto"),
         ("que no puedo comer", "mi comida favorita es el mole"),
+        ("what did i borrow from stosh", "lent my impact driver to Stosh from work"),
+        ("What did I lend to Mr Vaipulu?", "I borrowed a ladder from Mr Vaipulu next door"),
+        ("qué me prestó Doris", "le presté la olla arrocera a Doris"),
+        ("¿Cómo se llamaba mi padre?", "Me llamo Eusebio Arrieta"),
     ],
 )
 def test_words_without_what_is_asked_for_are_never_the_answer(question, said):
@@ -67,6 +71,9 @@ def test_words_without_what_is_asked_for_are_never_the_answer(question, said):
         ("¿Cómo se llama mi madre?", "Mi madre, Rosa, tiene 84 años y toma Sintrom."),
         ("cuando es mi cumpleaños", "mi cumpleaños es el 14 de noviembre"),
         ("que no puedo comer", "no como mariscos porque me hacen daño"),
+        ("who borrowed my impact driver", "lent my impact driver to Stosh from work"),
+        ("what did I lend to Beverley", "I lent my pressure canner to Beverley"),
+        ("what is my sister called", "My name is Ann and my sister is called Bea"),
     ],
 )
 def test_words_that_hold_it_may_be(question, said):

@@ -130,3 +130,13 @@ def test_what_only_leads_to_a_question_is_not_asked(said, asked):
 )
 def test_what_tells_something_before_a_question_stays(said):
     assert summaries.without_lead_in(said) == said
+
+
+def test_the_point_of_a_number_ends_no_sentence():
+    body = "I'm learning the Chorale No. 3 for Easter. No. I live in Rome. See Dr. Salas."
+    assert summaries.sentences(body) == [
+        "I'm learning the Chorale No. 3 for Easter.",
+        "No.",
+        "I live in Rome.",
+        "See Dr. Salas.",
+    ]

@@ -69,11 +69,16 @@ def first_form(sentence: Sentence, place: int) -> str | None:
 
 
 def _is_of_others(words: list[str], place: int) -> bool | None:
-    """Return whether only an accent is missing: "se separo"; None for "se lo compro"."""
+    """Return whether only an accent is missing: "se separo", "el doctor me mando al dentista".
+
+    None for "se lo compro".
+    """
     clitics = []
     while place and words[place - 1] in CLITICS | {"me"}:
         place -= 1
         clitics.append(words[place])
+    if clitics == ["me"] and place > 1 and words[place - 2] in LISTS["articles"]:
+        return True
     if "se" not in clitics:
         return False
     return None if {"lo", "la", "los", "las"} & set(clitics) else True

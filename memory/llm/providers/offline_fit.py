@@ -80,6 +80,7 @@ def _fits_whom(question: ParsedQuestion, text: str, folded: str) -> float | None
         or _is_of_another(question, folded)
         # "What do I like?" is not answered by what I hate.
         or _liking(question.folded) * _liking(folded) < 0
+        or _goes_the_other_way(question, folded)
     ):
         return NEVER
     if question.asks("own_name"):
@@ -94,7 +95,17 @@ def _fits_whom(question: ParsedQuestion, text: str, folded: str) -> float | None
         # "We got another cat named Bailey" does not name all of them.
         is_one = question.asks("several") and not search("lists", folded)
         return -1.0 if is_one else 1.0
-    return NEVER if _leaves_kin_unnamed(question, text) else None
+    # My own name is nobody else's.
+    is_other = search("says_own_name", text) or _leaves_kin_unnamed(question, text)
+    return NEVER if is_other else None
+
+
+def _goes_the_other_way(question: ParsedQuestion, folded: str) -> bool:
+    """Return whether the asker lent what the question says they borrowed, or the reverse."""
+    lent, borrowed = search("says_i_lent", folded), search("says_i_borrowed", folded)
+    if question.asks("i_borrowed"):
+        return bool(lent) and not borrowed
+    return bool(question.asks("i_lent") and borrowed and not lent)
 
 
 def _fits_amount(question: ParsedQuestion, text: str, folded: str) -> float | None:

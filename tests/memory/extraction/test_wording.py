@@ -93,6 +93,7 @@ OWN = [
     "lo tiene mi suegro, se lo pido el domingo",
     "se me echo a perder el boiler",
     "nunca me gusto la ruta 5 de noche",
+    "el doctor me mando 10 sesiones de terapia",
 ]
 
 
