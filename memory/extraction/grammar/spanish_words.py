@@ -4,6 +4,7 @@ import re
 from collections.abc import Set
 from pathlib import Path
 
+from memory.calendar.words import WEEKDAYS
 from memory.extraction.grammar import spanish_verbs as verbs
 from memory.extraction.grammar.sentences import Sentence, data_beside, read_lists
 from memory.text.kinship import kin
@@ -21,6 +22,11 @@ ADVERBS, CLITICS, YOU, WE, MINE, FIRST = (
 )
 _ALSO_OTHER = frozenset(verbs.LISTS["also_other"])
 _ADJECTIVES = frozenset(verbs.LISTS["adjectives"])
+
+
+# "El tano dejo", "mi vieja trabajo": a subject; "el lunes trabajo": a time.
+_BEFORE_SUBJECT = frozenset("el la mi tu su un una".split())
+_TIMES = {*WEEKDAYS, *"fin finde verdad vez mañana manana tarde noche día dia año ano mes".split()}
 
 
 def has_first_person(text: str, *, ignore: str = "") -> bool:
@@ -69,16 +75,18 @@ def first_form(sentence: Sentence, place: int) -> str | None:
 
 
 def _is_of_others(words: list[str], place: int) -> bool | None:
-    """Return whether only an accent is missing: "se separo", "el doctor me mando al dentista".
+    """Return whether only an accent is missing: "se separo", "el tano dejo la plomería".
 
     None for "se lo compro".
     """
-    clitics = []
+    clitics: list[str] = []
     while place and words[place - 1] in CLITICS | {"me"}:
         place -= 1
         clitics.append(words[place])
-    if clitics == ["me"] and place > 1 and words[place - 2] in LISTS["articles"]:
-        return True
+    subject = words[max(0, place - 3) : place]
+    begins = len(subject) == 2 or subject[:-2] in (["y"], ["pero"], ["que"], ["porque"])
+    if clitics in ([], ["me"]) and begins and subject[-2] in _BEFORE_SUBJECT:
+        return subject[-1] not in _TIMES
     if "se" not in clitics:
         return False
     return None if {"lo", "la", "los", "las"} & set(clitics) else True

@@ -94,6 +94,7 @@ OWN = [
     "se me echo a perder el boiler",
     "nunca me gusto la ruta 5 de noche",
     "el doctor me mando 10 sesiones de terapia",
+    "el tano dejo la plomeria por la rodilla",
 ]
 
 
