@@ -138,8 +138,13 @@ def retime(fact: str, text: str) -> str:
 
 
 def is_about_same(fact: str, text: str, *, names: Iterable[str] = ()) -> int:
-    """Return how many words of meaning both share; 0 when that is only a name."""
+    """Return how many words of meaning both share; 0 when that is only a name.
+
+    "Lo de Mariana" calls by the name what was planned with her.
+    """
     shared = topic(fact) & topic(without_same(text))
+    if has_time(fact) and _DATA.refers.search(text):
+        return len(shared)
     return len(shared) if len(shared) > 1 or shared - stems(" ".join(names)) else 0
 
 

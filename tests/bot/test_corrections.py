@@ -333,6 +333,43 @@ def test_what_is_no_longer_so_is_kept_as_it_was_said(chat):
     assert not [fact for fact in believed() if fact.startswith("Cargo")]
 
 
+@pytest.mark.parametrize(
+    ("planned", "moved", "new"),
+    [
+        (
+            "gotta take moose to the vet sat at 9 for his shots",
+            "ok so the vet thing is sunday not sat, they called me",
+            "sunday at 9",
+        ),
+        (
+            "me and ciara are goin to lanzarote the 8th of june for a week",
+            "so the flights arent til the 15th of june now cos ciara messed up",
+            "15th of june",
+        ),
+        (
+            "goin to the dentist wednesday half four with the wisdom tooth",
+            "dentist rang its friday now same time",
+            "friday half four",
+        ),
+        (
+            "el viernes a las 3 tengo q llevar a mariana al oftalmologo",
+            "lo de mariana no es el viernes, me lo pasaron pal lunes a las 3",
+            "lunes a las 3",
+        ),
+        (
+            "el miercoles a las 11 tengo la mamografia en el hospital",
+            "che lo de la mamografia me lo pasaron es el viernes a las 11 no el miercoles",
+            "viernes a las 11",
+        ),
+    ],
+)
+def test_what_is_moved_in_passing_takes_its_new_day(chat, planned, moved, new):
+    say(chat, planned, 0)
+    say(chat, moved, 600)
+    assert [fact for fact in believed() if new in fact]
+    assert believed("superseded")
+
+
 def test_a_change_of_days_moves_nothing_that_only_shares_a_word_for_time(chat):
     say(chat, "We're flying over to Imogen on 20 October and staying five weeks.", 0)
     say(chat, "I've given up my Wednesdays as of this week, so it's only Mondays now.", 600)
