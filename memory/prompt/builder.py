@@ -438,12 +438,21 @@ def _facts_beside_an_end(items: list[Scored], asked_in: Message | None) -> Itera
 
 
 def _own(items: list[Scored], asked_in: Message) -> set[tuple[str, int]]:
-    """Return the facts and messages of the asker, by their ids and never by a name."""
-    facts, messages = (
+    """Return what the asker said: facts, messages, and episodes in which nobody else spoke.
+
+    It goes by their ids and never by a name.
+    """
+    facts, messages, episodes = (
         [item.unit.owner_id for item in items if item.unit.kind == kind]
-        for kind in ("fact", "message")
+        for kind in ("fact", "message", "episode")
     )
-    own = Message.objects.filter(said_by_same(asked_in))
-    own = own.filter(Q(pk__in=messages) | Q(facts__in=facts))
+    mine = said_by_same(asked_in)
+    own = Message.objects.filter(mine, Q(pk__in=messages) | Q(facts__in=facts))
     pairs = set(own.values_list("pk", "facts"))
-    return {("message", pk) for pk, _fact in pairs} | {("fact", fact) for _pk, fact in pairs}
+    rows = {("message", pk) for pk, _fact in pairs} | {("fact", fact) for _pk, fact in pairs}
+    if episodes:
+        spoken = Message.objects.filter(episode__in=episodes, role=Message.Role.USER)
+        of_others = spoken.exclude(mine).values("episode")
+        alone = spoken.exclude(episode__in=of_others).values_list("episode", flat=True)
+        rows |= {("episode", pk) for pk in alone.distinct()}
+    return rows

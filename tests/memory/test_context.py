@@ -363,3 +363,21 @@ def test_roles_in_history_are_kept(chat):
         chat, text="hello", role=Message.Role.ASSISTANT, sent_at=NOW - timedelta(minutes=1)
     )
     assert [turn["role"] for turn in build(chat, "ok").messages] == ["user", "assistant", "user"]
+
+
+@pytest.mark.parametrize(("others", "is_own"), [((), True), (("Bo",), False)])
+def test_an_episode_is_the_askers_own_when_nobody_else_spoke_in_it(chat, others, is_own):
+    body = "Ana: The heron is on the pond\nKeno: Noted."
+    episode = make_episode(chat.space, chat=chat, title="The heron on the pond", body=body)
+    make_message(chat, text="The heron is on the pond", author_id="7", episode=episode)
+    make_message(chat, text="Noted.", role="assistant", author="Keno", episode=episode)
+    for number, name in enumerate(others):
+        make_message(chat, text="Hm", author=name, author_id=str(90 + number), episode=episode)
+    asked = make_message(chat, text="Where is the heron?", author_id="7")
+    built = build(chat, asked.text)
+    (heron,) = (
+        memory
+        for memory in context.briefed(built.recall.items, asked)
+        if memory.kind == "episode" and "heron" in memory.text
+    )
+    assert heron.by_asker is is_own

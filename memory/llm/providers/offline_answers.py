@@ -515,7 +515,11 @@ def _sentences(memory: Recalled) -> list[Recalled]:
         text = PATTERNS["photo"].sub("", turn["said"] if turn else line.strip(" -"))
         replies_to = memory.replies_to or (question if who != asker else "")
         whole = replace(
-            memory, kind="message" if who else memory.kind, said_by=who, replies_to=replies_to
+            memory,
+            kind="message" if who else memory.kind,
+            said_by=who,
+            by_asker=memory.by_asker and bool(who),
+            replies_to=replies_to,
         )
         asker, question = (who, last_question(text)) if turn else ("", "")
         # Of a line that was only a photo nothing is left.
