@@ -42,6 +42,8 @@ from memory.llm.providers.offline_questions import ParsedQuestion
         ("What did I lend to Mr Vaipulu?", "I borrowed a ladder from Mr Vaipulu next door"),
         ("qué me prestó Doris", "le presté la olla arrocera a Doris"),
         ("¿Cómo se llamaba mi padre?", "Me llamo Eusebio Arrieta"),
+        ("what age is me dad", "me mam and dad live in oranmore"),
+        ("cuanto pago de alquiler", "El alquiler del local lo pago el 10 de cada mes al gallego"),
     ],
 )
 def test_words_without_what_is_asked_for_are_never_the_answer(question, said):
