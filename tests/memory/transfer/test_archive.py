@@ -477,7 +477,7 @@ def fill(space, rows):
         before = make_fact(space, **row, message=said, chat=chat, superseded_by=before)
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=spaces())
 def test_any_words_come_back_the_same(tmp_path, rows):
     space, other = make_space(), make_space()
