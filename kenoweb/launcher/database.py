@@ -140,7 +140,8 @@ def check_direct(url: str) -> None:
 
 def _server_pid(connection: psycopg.Connection) -> int:
     # Asked of the server: the number that psycopg knows is that of the pooler's session.
-    return connection.execute("SELECT pg_backend_pid()").fetchone()[0]
+    row = connection.execute("SELECT pg_backend_pid()").fetchone()
+    return row[0] if row else 0
 
 
 def _timeout(url: str) -> dict:
