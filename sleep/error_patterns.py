@@ -144,6 +144,14 @@ def classify(text: str) -> str:
     return next((name for name, cues in CATEGORIES.items() if cues & said), TECHNICAL)
 
 
+def is_recoverable(text: str) -> bool:
+    """Return whether trying again may help; unless it says it is fatal, it may."""
+    folded = fold(text)
+    if any(word in folded for word in ("timeout", "temporary", "retry", "temporal")):
+        return True
+    return not any(word in folded for word in ("fatal", "cannot recover", "irrecuperable"))
+
+
 def error_line(text: str) -> str:
     """Return the first sentence that tells of trouble, a question only when nothing else does."""
     lines = [line for line in sentences(text) if is_trouble(line)]

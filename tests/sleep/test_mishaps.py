@@ -3,7 +3,7 @@
 import pytest
 from django.utils import translation
 
-from sleep.error_patterns import classify, is_error, lesson, solution, when
+from sleep.error_patterns import classify, is_error, is_recoverable, lesson, solution, when
 
 
 @pytest.mark.parametrize(
@@ -132,6 +132,20 @@ def test_a_lesson_in_english_stays_english_where_the_night_speaks_spanish():
 )
 def test_a63_others_teach_none(text):
     assert lesson(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("Request timeout", True),
+        ("Temporary failure", True),
+        ("Unknown issue", True),
+        ("Fatal error occurred", False),
+    ],
+    ids=["a64-timeout", "a64-temporary", "a64-unknown", "a64-fatal"],
+)
+def test_a64_what_may_be_tried_again(text, answer):
+    assert is_recoverable(text) is answer
 
 
 @pytest.mark.parametrize(
