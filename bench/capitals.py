@@ -9,18 +9,16 @@ import argparse
 import random
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from bench import linear
+from bench import linear, marked_lines, questions, stranger
+from bench.asks import KEPT_APART, LINES, TALKS
 from memory.text import capitals
 from memory.text.linear import LinearModel
 
-LINES, TALKS = Path(__file__).with_name("lines"), Path(__file__).with_name("talks")
-# Talks that taught nothing, as in `bench.asks`.
-KEPT_APART = ("held/*.tsv", "plain/*_[tu]*.tsv")
 LIMITS = (0.5, 0.6, 0.7, 0.8, 0.85, 0.9)
 EPOCHS, RATE, DECAY, RUNS = 5, 0.2, 1e-6, 2
 # Words that stand everywhere are thinned to this many; some are learned as if they were unknown.
@@ -29,8 +27,7 @@ MOST_OF_A_WORD, LEARNED_UNKNOWN = 200, 0.4
 OFTEN, MOSTLY = 2, 9
 # Text with more capitals than this is shouted.
 MOSTLY_SMALL = 0.4
-_SPEAKER = re.compile(r"^(?:\d+ )?(?:[^:\s][^:]{0,24}: )?")
-_MARK = re.compile(r"\{\w+:([^{}]*)\}")
+_SPEAKER = re.compile(r"^(?:[^:\s][^:]{0,24}: )?")
 # The words of a sentence, and of each whether it is a name (None where nobody can tell).
 Row = tuple[list[str], list[bool | None]]
 
@@ -123,16 +120,14 @@ def _has_capitals(text: str) -> bool:
 
 
 def _taught_texts() -> Iterator[str]:
-    for file in sorted(LINES.glob("judge_*.txt")):
-        for line in file.read_text("utf-8").splitlines():
-            _language, question, *memories = line.split("\t")
-            yield from (question, *(_SPEAKER.sub("", memory[1:]) for memory in memories))
-    for file in sorted(LINES.glob("talks_*.txt")):
-        for line in file.read_text("utf-8").splitlines():
-            yield line[1:].rpartition("=")[0] if line[:1] == "?" else _SPEAKER.sub("", line)
+    for pattern, read in (("judge_*.txt", questions.judged), ("talks_*.txt", questions.talks)):
+        for file in sorted(LINES.glob(pattern)):
+            for talk in read(file):
+                yield from (question.text for question in talk.questions)
+                yield from (_SPEAKER.sub("", memory.text) for memory in talk.memories)
     for file in sorted(LINES.glob("e[ns]_[1-6].tsv")):
-        for line in file.read_text("utf-8").splitlines():
-            yield from (_MARK.sub(r"\1", field) for field in line.split("\t")[1:])
+        for line in marked_lines.read(file):
+            yield from (line.previous, line.message)
     apart = set(_held_files())
     yield from _said(file for file in sorted(TALKS.rglob("*.tsv")) if file not in apart)
 
@@ -145,12 +140,9 @@ def _held_texts() -> Iterator[str]:
     return _said(_held_files())
 
 
-def _said(files) -> Iterator[str]:
+def _said(files: Iterable[Path]) -> Iterator[str]:
     for file in files:
-        for line in file.read_text("utf-8").splitlines():
-            kind, _, rest = line.partition("\t")
-            if kind in ("say", "ask", "no"):
-                yield rest.split("\t")[0]
+        yield from (text for _kind, text, _expected in stranger.lines(file))
 
 
 if __name__ == "__main__":

@@ -35,8 +35,10 @@ NOT_NAMES = frozenset(
 def restored(text: str) -> str:
     """Return the text with capitals for names, if it was typed without; no letter moves."""
     words = list(WORD.finditer(text))
+    if len(words) > MAX_WORDS:
+        return text
     inside = [word for word in words if not _begins_sentence(text, word.start())]
-    if len(words) > MAX_WORDS or any(_is_capitalised(word[0]) for word in inside):
+    if any(_is_capitalised(word[0]) for word in inside):
         return text
     is_small = not any(_is_capitalised(word[0]) for word in words)
     limit = ALL_SMALL if is_small else SOME_CAPITALS
