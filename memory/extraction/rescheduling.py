@@ -7,11 +7,12 @@ import re
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from memory.calendar.words import MONTHS, WEEKDAYS
+from memory.calendar.words import MONTHS, SHORT_MONTHS, WEEKDAYS
 from memory.extraction.grammar.sentences import data_beside
 from memory.text.normalise import fold, stems, words
 
-_DATA = data_beside(__file__)
+_MONTH = "|".join(sorted({*MONTHS, *SHORT_MONTHS}, key=lambda name: (-len(name), name)))
+_DATA = data_beside(__file__, MONTH=rf"(?:{_MONTH})\b")
 # "This week" and "five weeks" are about nothing in common.
 _TIME_WORDS = {
     *WEEKDAYS,

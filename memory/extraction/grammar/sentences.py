@@ -22,13 +22,14 @@ def read_lists(file: Path) -> dict[str, list[str]]:
     return lists
 
 
-def data_beside(module: str | Path) -> SimpleNamespace:
+def data_beside(module: str | Path, **pieces: str) -> SimpleNamespace:
     """Read the .txt file named like the module: patterns, for which case does not matter.
 
-    `name/en` and `name/es` are one attribute, a dict by language; `name/words` is a set of words.
+    `pieces` are put in where the file names them. `name/en` and `name/es` are one attribute, a
+    dict by language; `name/words` is a set of words.
     """
     data: dict[str, Any] = {}
-    for name, pattern in rulebook.read(Path(module).with_suffix(".txt")):
+    for name, pattern in rulebook.read(Path(module).with_suffix(".txt"), pieces=pieces):
         name, _, variant = name.partition("/")
         if variant == "words":
             data[name] = frozenset(pattern.split())
