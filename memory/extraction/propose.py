@@ -15,6 +15,7 @@ from memory.extraction.clauses import core
 from memory.extraction.frames.compare import compare
 from memory.extraction.grammar import english
 from memory.extraction.grammar.sentences import data_beside
+from memory.extraction.subjects import LORE
 from memory.extraction.wording import Wording, word_facts
 from memory.text import shorthand
 from memory.text.kinship import relatives_in
@@ -34,7 +35,6 @@ _DATA = data_beside(__file__)
 
 Complete = Callable[[str], str]
 
-LORE = "__lore__"
 _NUMBER = re.compile(r"\d+")
 _STOP = frozenset(word for listed in STOP_WORDS.values() for word in listed)
 HEURISTICS, LISTENER = "heuristics", "listener"
