@@ -6,7 +6,8 @@ A line of a file is `say`, `ask` or `no`, the text, and for `ask` what an answer
 spellings, parted by |); `no` is a question that nobody told the answer of. Let somebody else write
 the files: what one writes oneself, Keno has heard before. An answer that is hedged counts apart:
 thought ("This may be it"; misled where it is not) and nearest ("the nearest I have"). Wrong is
-what is said for certain and holds something else.
+what is said for certain and holds something else. Of each `ask` it is also counted whether a model
+would have had the answer to read ("prompted"), and how many memories it would have read ("read").
 """
 
 import argparse
@@ -55,6 +56,10 @@ def talk(file: Path, *, show: bool) -> dict:
         if kind != "say":
             verdict = judged(reply, expected)
             counts[f"{kind} {verdict}"] += 1
+        if kind == "ask":
+            prompt = recalled(chat)
+            counts["prompted"] += any(holds(memory, expected) for memory in prompt)
+            counts["read"] += len(prompt)
         if show:
             new = Fact.objects.filter(space=chat.space).exclude(pk__in=before)
             kept = [f"{one.status}: {one.text}" for one in new]
@@ -62,6 +67,8 @@ def talk(file: Path, *, show: bool) -> dict:
             print(f"      kept {kept}" if kind == "say" else f"      {verdict} -> {reply!r}")
     kept = Fact.objects.live().filter(space=chat.space).count()
     rows = {f"{kind} {one}": counts[f"{kind} {one}"] for kind in ("ask", "no") for one in KINDS}
+    asks = sum(count for name, count in counts.items() if name.startswith("ask "))
+    rows |= {"prompted": counts["prompted"], "read": round(counts["read"] / max(asks, 1), 1)}
     return {"talk": file.stem, "facts": kept, **rows}
 
 
@@ -101,6 +108,24 @@ def say(chat, text: str, *, now: datetime) -> str:
     return reply.text
 
 
+def recalled(chat) -> list[str]:
+    """The memories that the last question put before a model, or that stand in its talk already."""
+    from memory.models import Recall, RecallItem
+
+    items = Recall.objects.filter(chat=chat).latest("at", "pk").items
+    items = items.select_related("fact", "episode", "message")
+    there = (one for one in items.all() if one.injected or one.cut == RecallItem.Cut.SEEN)
+    return [_words(one.fact or one.message or one.episode) for one in there]
+
+
+def _words(memory) -> str:
+    return getattr(memory, "body", "") or getattr(memory, "text", "")
+
+
+def holds(words: str, expected: str) -> bool:
+    return any(one.strip() in words.lower() for one in expected.lower().split("|"))
+
+
 def judged(reply: str, expected: str) -> str:
     from memory.llm.providers.offline import PHRASES
 
@@ -108,8 +133,7 @@ def judged(reply: str, expected: str) -> str:
         first_lines = (told[name].split("\n")[0] for told in PHRASES.values())
         return reply.startswith(tuple(first_lines))
 
-    low = reply.lower()
-    if expected and any(one.strip() in low for one in expected.lower().split("|")):
+    if expected and holds(reply, expected):
         return next((name for name in ("thought", "nearest") if begins(name)), "answered")
     if begins("thought"):
         return "misled"

@@ -43,6 +43,8 @@ _LATIN = re.compile(r"[a-zà-ÿ]", re.I)
 SUREST = 0.999
 # "Remember that …", said to Keno: believed also when nothing else speaks for it.
 ASKED_TO_KEEP = 0.95
+# "64.000 euros": its mark is no end, and a unit that ends the sentence belongs to it.
+_NUMBER_GOES_ON = re.compile(r"(?<=\d)(?:[.,:]\d+)+(?: ?(?:[%€$£]|\w+)(?=[.!?;,\n]|\s*\Z))?")
 _ENDS_IN_DAY = re.compile(rf"\b{DAY}\Z", re.I)
 _DAYS_GO_ON = re.compile(rf"(?:(?:,| y| and| &)+ (?:(?:on|el|los) )?{DAY})+", re.I)
 KIND_OF_CATEGORY = {
@@ -175,8 +177,10 @@ def _plainly(message: str, spans: list[Span]) -> float:
 def _whole_end(message: str, span: Span, agreeing: list[Span]) -> int:
     """Return where the span ends; a title's point is not the end: "my doctor is Dr. Salas".
 
-    Nor is it the first of several days: "I work Tuesdays and Thursdays".
+    Nor is it the first of several days: "I work Tuesdays and Thursdays"; nor a number's mark.
     """
+    if number := _NUMBER_GOES_ON.match(message, span.end):
+        return number.end()
     ends = [cue.end for cue in agreeing if cue.end > span.end]
     if ends and clauses.ends_in_title(message[: span.end]):
         return max(ends)

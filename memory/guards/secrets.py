@@ -80,7 +80,7 @@ def _phrase(value: str, before: str) -> bool:
 
 def _mixed(value: str) -> bool:
     """Tell whether it looks made up: digits or signs among letters, or odd capitals."""
-    inner = value.strip("\"'“”‘’`().,!?*_-")
+    inner = value.strip("\"'“”‘’`().,!?¡¿*_-")
     digit = any(c.isdigit() for c in inner)
     letter = any(c.isalpha() for c in inner)
     sign = bool(re.search(r"[^\w'’.,/:-]", inner))

@@ -28,6 +28,7 @@ from memory.retrieval import gate, receipts
 from memory.retrieval.keywords import Expand
 from memory.retrieval.ranking import Scored
 from memory.retrieval.recall import Judge, Recalled, add_surroundings, recall
+from memory.retrieval.understand import asks_earlier
 from memory.spaces.chat_links import hears_the_space, ids_of, said_by_same
 from memory.text.normalise import fold, folded_words, token_estimate
 
@@ -191,6 +192,7 @@ class _Draft:
         self.history: list[Message] = []
         self.recalled: Recalled | None = None
         self.matches: list[Match] = []
+        self.earlier: list[Fact] = []
         self.note: WorkingNote | None = None
 
     def gather(self, **options: Any) -> None:
@@ -208,7 +210,7 @@ class _Draft:
 
     def printed(self) -> str:
         """Return the sections in the order in which a model reads them."""
-        first = ("relevance", "facts", "notes", "preferences", "context", "summary")
+        first = ("relevance", "facts", "earlier", "notes", "preferences", "context", "summary")
         last = ("chat_facts", "turns", "working", "patterns")
         parts = (self.printed_parts.get(name) for name in (*first, *last))
         return "\n\n".join(filter(None, parts))
@@ -296,6 +298,11 @@ class _Draft:
         self._print("notes", "Recent notes", shared, "episode")
         self._print("chat_facts", "Chat-specific memory", mine, "fact")
         self._print("turns", "Chat-specific notes", mine, "episode", "message")
+        if asks_earlier(self.text):
+            seen = [item for item in self.recalled.cut if item.cut == RecallItem.Cut.SEEN]
+            self.earlier = _facts_before(self.chat, [*items, *seen])
+            lines = (sections.past_fact(fact, self.zone) for fact in self.earlier)
+            self._add("earlier", "No longer so", lines)
 
     def _print(self, name: str, heading: str, items: list[Scored], *kinds: str) -> None:
         lines = []
@@ -365,7 +372,10 @@ def _finish(context: Context, draft: _Draft, *, language: str) -> Context:
         now=draft.now.astimezone(draft.zone),
         language=language,
         person=draft.person,
-        recalled=briefed(_items(context), asked_in),
+        recalled=[
+            *briefed(_items(context), asked_in),
+            *_facts_briefed(draft.earlier, asked_in, outdated=True),
+        ],
         heard=briefed(heard, asked_in),
         level=draft.recalled.level if draft.recalled else "none",
         working=working.as_text(note) if note else "",
@@ -414,16 +424,27 @@ def briefed(items: list[Scored], asked_in: Message | None) -> list[Briefed]:
         )
         for item in items
         for unit in [item.unit]
-    ] + [
+    ] + _facts_briefed(_facts_beside_an_end(items, asked_in), asked_in)
+
+
+def _facts_briefed(
+    facts: Sequence[Fact], asked_in: Message | None, *, outdated: bool = False
+) -> list[Briefed]:
+    mine = set()
+    if facts and asked_in:
+        told_in = [fact.message_id for fact in facts]
+        own = Message.objects.filter(said_by_same(asked_in), pk__in=told_in)
+        mine = set(own.values_list("pk", flat=True))
+    return [
         Briefed(
             fact.text, quote=fact.quote, subject=fact.subject, said_by=fact.said_by,
-            said_at=fact.last_seen_at, by_asker=("message", fact.message_id) in own,
+            said_at=fact.last_seen_at, by_asker=fact.message_id in mine, outdated=outdated,
         )
-        for fact in _facts_beside_an_end(items, asked_in)
+        for fact in facts
     ]  # fmt: skip
 
 
-def _facts_beside_an_end(items: list[Scored], asked_in: Message | None) -> Iterable[Fact]:
+def _facts_beside_an_end(items: list[Scored], asked_in: Message | None) -> list[Fact]:
     """Return the other facts of a message that told an end: "I left Google, I joined Netflix".
 
     Only what this chat may know: one of them may be shared with the space and the other not.
@@ -434,7 +455,22 @@ def _facts_beside_an_end(items: list[Scored], asked_in: Message | None) -> Itera
         return []
     others = Fact.objects.in_scope(asked_in.chat).live().filter(message__facts__in=over)
     others = others.exclude(pk__in=[unit.owner_id for unit in recalled])
-    return others.order_by("pk").distinct()[:MAX_OTHERS]
+    return list(others.order_by("pk").distinct()[:MAX_OTHERS])
+
+
+def _facts_before(chat: Chat, items: list[Scored]) -> list[Fact]:
+    """Return what these memories told before it changed, or what took their place; newest first."""
+    facts, messages = (
+        [item.unit.owner_id for item in items if item.unit.kind == kind]
+        for kind in ("fact", "message")
+    )
+    told = Q(message__in=messages) | Q(superseded_by__message__in=messages)
+    rows = Fact.objects.in_scope(chat).filter(
+        told | Q(superseded_by__in=facts),
+        status=Fact.Status.SUPERSEDED,
+        superseded_by__status=Fact.Status.ACTIVE,
+    )
+    return list(rows.order_by("-last_seen_at", "-pk")[:MAX_OTHERS])
 
 
 def _own(items: list[Scored], asked_in: Message) -> set[tuple[str, int]]:

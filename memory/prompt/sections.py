@@ -63,6 +63,10 @@ def fact(unit: Candidate, zone: ZoneInfo) -> str:
     return f"- {line(unit.text)} ({about}{day(unit.said_at, zone)}{stale}{opposed})"
 
 
+def past_fact(row: Fact, zone: ZoneInfo) -> str:
+    return f"- {line(row.text)} (told on {day(row.last_seen_at, zone)})"
+
+
 def episode(unit: Candidate, zone: ZoneInfo) -> str:
     return f"- {day(unit.at, zone)}: {line(unit.text)}"
 

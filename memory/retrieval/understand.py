@@ -95,10 +95,25 @@ _SAYS_WHEN = re.compile(
     r"|semana|mes|ano|dia|anoche|noche|tarde|recien|cumpleanos|aniversario|\d{1,4}(st|nd|rd|th)?"
     r"|" + "|".join([*(m for m in MONTHS if m != "may"), *WEEKDAYS]) + r")\b"
 )
+_ASKS_EARLIER = re.compile(
+    r"\b(?:originally|initially|at first|in the first place|to (?:begin|start) with"
+    r"|first (?:planned|meant|supposed|set|booked|told|started|put)"
+    r"|started (?:out )?(?:on|with|at)|used to|previous\w*"
+    r"|(?:before|b4|until) (?:that|then|(?:it|they|he|she|i|we|you|the|my|our) (?:[\w']+ ){0,3}?"
+    r"(?:chang\w+|mov\w+|switch\w*|swap\w*|shift\w*|add\w*|put|got|rais\w+|went|had|left"
+    r"|started|quit|was|were))"
+    r"|inicial\w*|original\w*|al (?:principio|comienzo)|en un (?:principio|primer momento)"
+    r"|primero (?:iba|era|fue)|antes (?:de|del|que)|anterior\w*)\b|\bantes\W*$|^\W*(?:y )?antes\b"
+)
 
 
 def asks_when(question: str) -> bool:
     return bool(_ASKS_WHEN.search(text.fold(question[:500])))
+
+
+def asks_earlier(question: str) -> bool:
+    """Tell whether it asks what was so before it changed: "what date was it originally?" """
+    return bool(_ASKS_EARLIER.search(text.fold(question[:500])))
 
 
 def says_when(memory: str) -> bool:

@@ -883,3 +883,44 @@ def test_a_name_in_small_letters_is_somebody_else(talk, told, asked, wrong):
 def test_what_was_told_in_small_letters_of_a_name_is_found_by_it(talk):
     talk("my sister nuala is a nurse in kilrush")
     assert "nurse" in talk("what does nuala do for a living")
+
+
+@pytest.mark.parametrize(
+    ("told", "then", "asked", "before", "now"),
+    [
+        (
+            "My microbial genetics test is on 23 March",
+            "They shifted the genetics test to 30 March",
+            "What date was the genetics test originally?",
+            "23 March",
+            "30 March",
+        ),
+        (
+            "The master ticket exam is on the 6th of September in Launceston",
+            "they've moved the master ticket exam it's on the 20th of September now",
+            "what date was that exam meant to be on in the first place",
+            "6th of September",
+            "20th",
+        ),
+        (
+            "La obra del tejado empieza el 7 de abril",
+            "La obra del tejado se retrasa al 28 de abril",
+            "¿Cuándo iba a empezar la obra al principio?",
+            "7 de abril",
+            "28",
+        ),
+    ],
+)
+def test_what_was_so_before_it_changed_is_told_where_that_is_asked(
+    talk, told, then, asked, before, now
+):
+    talk(told)
+    talk(then)
+    answer = talk(asked)
+    assert before in answer
+    assert now not in answer
+
+
+def test_a_question_about_a_key_is_no_secret(talk):
+    talk("La clave está debajo de la maceta azul")
+    assert "No guardo" not in talk("¿Cuál es la clave?")

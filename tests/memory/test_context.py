@@ -231,6 +231,29 @@ def test_the_printed_order_is_seed_000s(chat):
     ]
 
 
+def test_what_was_so_before_a_change_is_in_the_prompt_where_it_is_asked_for(chat):
+    old = make_fact(chat.space, text="The genetics test is on 23 March")
+    facts.supersede(old, text="The genetics test is on 30 March", by="owner", now=NOW)
+    asked = last(build(chat, "What date was the genetics test on originally?"))
+    assert "### No longer so\n- The genetics test is on 23 March" in asked
+    assert "23 March" not in last(build(chat, "What date is the genetics test on?"))
+
+
+def test_what_was_so_before_and_was_forgotten_since_is_in_no_prompt(chat):
+    old = make_fact(chat.space, text="The genetics test is on 23 March")
+    new = facts.supersede(old, text="The genetics test is on 30 March", by="owner", now=NOW).row
+    facts.forget(new, by="owner", now=NOW)
+    assert "23 March" not in last(build(chat, "What date was the genetics test on originally?"))
+
+
+def test_what_was_so_before_in_another_chat_stays_there(chat):
+    other = make_chat(chat.space, external_id="other")
+    old = make_fact(chat.space, chat=other, text="The genetics test is on 23 March")
+    new = make_fact(chat.space, text="The genetics test is on 30 March")
+    facts.supersede(old, new=new, by="owner", now=NOW)
+    assert "23 March" not in last(build(chat, "What date was the genetics test on originally?"))
+
+
 def test_little_relevance_is_said_much_is_not(chat):
     make_fact(chat.space, text="Ana bakes rye bread")
     assert "_Memory relevance: low" in last(build(chat, "quantum chromodynamics"))

@@ -29,7 +29,13 @@ from memory.llm.providers.offline_questions import (
 )
 from memory.llm.request import Briefing, Recalled
 from memory.retrieval import judge
-from memory.retrieval.understand import Question, follow, in_plain_words, without_names
+from memory.retrieval.understand import (
+    Question,
+    asks_earlier,
+    follow,
+    in_plain_words,
+    without_names,
+)
 from memory.text import kinship
 from memory.text import normalise as words
 from memory.text.normalise import folded_words
@@ -79,6 +85,11 @@ class Answers:
 def find(briefing: Briefing, text: str) -> Answers:
     """Return the sentences that answer, the surest first; or those that are near."""
     memories = candidates(briefing)
+    earlier = [memory for memory in memories if memory.outdated]
+    if earlier and asks_earlier(text):
+        answers = find_in(briefing, earlier, text)
+        if answers.memories:
+            return answers
     answers = find_in(briefing, memories, text)
     own = "\n".join(memory.quote or memory.text for memory in memories if memory.by_asker)
     if not answers.exact and (by_kin := replace_name_by_kin(text, own)):
@@ -416,7 +427,7 @@ def _by_name(memory: Recalled) -> tuple[float, float]:
 
 def candidates(briefing: Briefing) -> list[Recalled]:
     """Return what somebody other than Keno told, by sentences, in the order of the recall."""
-    asks_past = bool(search("asks_past", briefing.text))
+    asks_past = asks_earlier(briefing.text) or bool(search("asks_past", briefing.text))
     since = min((_said_at(memory) for memory in briefing.heard), default=math.inf)
     current = [memory for memory in briefing.recalled if asks_past or not memory.outdated]
     sentences = [

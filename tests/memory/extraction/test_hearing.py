@@ -189,6 +189,24 @@ def test_the_first_of_several_days_is_not_the_end_of_it(said, last):
     assert any(item.quote.endswith(last) for item in hear_message(said))
 
 
+def test_the_mark_inside_a_number_is_not_its_end():
+    heard = hear_message(
+        "El mes pasado compramos una casa de piedra en Peñalba por 64.000 euros. Sin tejado."
+    )
+    assert heard[0].quote.endswith("64.000 euros")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Buenas tardes. Me llamo Visitación, aunque todo el mundo me llama Visi.",
+        "Me llamo Visitación, pero todo el mundo me llama Visi.",
+    ],
+)
+def test_a_name_is_heard_beside_what_people_say_instead(said):
+    assert "Me llamo Visitación" in believed(said)
+
+
 def test_the_same_words_are_heard_once_and_are_not_kept(monkeypatch):
     pairs = [("I live in Lisbon now", ""), ("ok thanks", "I live in Lisbon now")]
     first = hear_messages(pairs)

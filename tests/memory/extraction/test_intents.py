@@ -231,6 +231,11 @@ def test_a_reply_that_tells_something_is_not_a_formula():
         "cuando presento el extra",
         "a como da lupita los tamales",
         "no me acuerdo de a qué hora sale",
+        "should i bring my neighbour a bottle of wine",
+        "how'd i do in the practical",
+        "is my nephew allowed chocolate",
+        "antes q dias ensayaba",
+        "puedo servirle queso a mi suegro",
     ],
 )
 def test_people_ask_without_a_question_mark_and_without_accents(said):
@@ -289,6 +294,10 @@ def test_what_is_told_of_it_is_not(said):
         "where we went to school they had a pool and a gym",
         "cuando tengo hambre como pan",
         "cuando llueve no salgo",
+        "should be grand",
+        "can only do mornings",
+        "antes ensayaba los jueves",
+        "puedo dormir tranquila por fin",
     ],
 )
 def test_the_word_of_a_question_alone_does_not_ask(said):
