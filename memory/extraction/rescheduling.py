@@ -150,12 +150,12 @@ def is_about_same(fact: str, text: str, *, names: Iterable[str] = ()) -> int:
 
 
 def topic(text: str) -> set[str]:
-    """Return the stems of what it is about, without its times."""
-    bare = text
+    """Return the stems of what it is about, without its times, and the kinds of plans it names."""
+    bare, plans = text, {str(plan.lastgroup) for plan in _DATA.plans.finditer(text)}
     for kind in times_in(text):
         for time in kind:
             bare = bare.replace(time[0], " ")
-    return stems(" ".join(word for word in words(bare) if fold(word) not in _TIME_WORDS))
+    return plans | stems(" ".join(word for word in words(bare) if fold(word) not in _TIME_WORDS))
 
 
 def _may_replace(old: re.Match, new: re.Match) -> bool:

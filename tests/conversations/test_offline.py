@@ -921,6 +921,39 @@ def test_what_was_so_before_it_changed_is_told_where_that_is_asked(
     assert now not in answer
 
 
+def test_the_new_value_is_no_sure_answer_to_what_was_before(talk):
+    talk("attachment is dear, so knotless braids are 12k now")
+    answer = talk("How much were knotless braids before I changed the price?")
+    assert answer.startswith("I do not remember")
+
+
+@pytest.mark.parametrize(
+    ("told", "then", "asked", "now", "before"),
+    [
+        (
+            "they are going to operate on my shoulder on the 18th of October",
+            "the surgery's been shoved forward, it's the 9th of October now",
+            "when is my shoulder operation?",
+            "9th",
+            "18th",
+        ),
+        (
+            "El contrato con el hotel empieza el 5 de marzo",
+            "el señor Abuchaibe me corrió el contrato, ya no es el 5 sino el 19 de marzo",
+            "¿Cuándo empieza el contrato?",
+            "19",
+            "5 de",
+        ),
+    ],
+)
+def test_a_plan_moves_whatever_word_it_is_called_by(talk, told, then, asked, now, before):
+    talk(told)
+    talk(then)
+    answer = talk(asked)
+    assert now in answer
+    assert before not in answer
+
+
 def test_a_question_about_a_key_is_no_secret(talk):
     talk("La clave está debajo de la maceta azul")
     assert "No guardo" not in talk("¿Cuál es la clave?")

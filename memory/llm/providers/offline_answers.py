@@ -85,17 +85,24 @@ class Answers:
 def find(briefing: Briefing, text: str) -> Answers:
     """Return the sentences that answer, the surest first; or those that are near."""
     memories = candidates(briefing)
-    earlier = [memory for memory in memories if memory.outdated]
-    if earlier and asks_earlier(text):
-        answers = find_in(briefing, earlier, text)
-        if answers.memories:
-            return answers
+    if asks_earlier(text):
+        return _find_earlier(briefing, memories, text)
     answers = find_in(briefing, memories, text)
     own = "\n".join(memory.quote or memory.text for memory in memories if memory.by_asker)
     if not answers.exact and (by_kin := replace_name_by_kin(text, own)):
         others = find_in(briefing, memories, by_kin)
         return others if others.exact and others.memories else answers
     return answers
+
+
+def _find_earlier(briefing: Briefing, memories: Sequence[Recalled], text: str) -> Answers:
+    """Return what was so before it changed; what tells only the change is no sure answer."""
+    earlier = find_in(briefing, [memory for memory in memories if memory.outdated], text)
+    if earlier.memories:
+        return earlier
+    answers = find_in(briefing, memories, text)
+    is_new = any(search("tells_change", words.fold(memory.text)) for memory in answers.memories)
+    return replace(answers, exact=answers.exact and not is_new)
 
 
 def find_in(briefing: Briefing, memories: Sequence[Recalled], text: str) -> Answers:
