@@ -191,7 +191,8 @@ class Briefing:
     language: str = "en"
     person: str = ""
     recalled: Sequence[Recalled] = field(default_factory=tuple)
-    # none, low, medium or high: how well the recall fits the question.
+    # How likely the recall has the answer, and that in words: none, low, medium or high.
+    confidence: float = 0.0
     level: str = "none"
     working: str = ""
     # What people said a moment ago in this chat, newest last; a recall leaves that out.

@@ -377,6 +377,7 @@ def _finish(context: Context, draft: _Draft, *, language: str) -> Context:
             *_facts_briefed(draft.earlier, asked_in, outdated=True),
         ],
         heard=briefed(heard, asked_in),
+        confidence=draft.recalled.confidence if draft.recalled else 0.0,
         level=draft.recalled.level if draft.recalled else "none",
         working=working.as_text(note) if note else "",
     )

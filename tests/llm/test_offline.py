@@ -126,6 +126,16 @@ def test_what_it_does_not_know_it_does_not_make_up(said, answer):
     assert say(said, level="none").startswith(answer)
 
 
+def test_what_a_recall_is_sure_of_is_shown_and_not_denied():
+    told = "Jarrah blew up like a balloon and they reckon it was the stings"
+    stings = Recalled(told, kind="message", said_by="Ana", said_at=NOW, by_asker=True)
+    asked = "what can't my son be around anymore"
+    assert "nobody here has told me" in say(asked, stings)
+    shown = say(asked, stings, confidence=0.95)
+    assert shown.startswith("I do not remember exactly that")
+    assert "stings" in shown
+
+
 def test_it_says_plainly_what_it_cannot_do():
     assert "without a language model" in say("What can you do?")
     assert "sin modelo de lenguaje" in say("¿Qué puedes hacer?")

@@ -141,7 +141,7 @@ def _answer(briefing: Briefing, questions: Sequence[str], language: str) -> str:
         is_near = not answers.memories and _names_its_person(elsewhere, briefing, text)
         if elsewhere.memories and (elsewhere.exact or is_near):
             return _elsewhere(elsewhere.memories[0], language)
-    if not answers.memories:
+    if not answers.memories and not (answers := offline_answers.closest(briefing, text)).memories:
         return say(language, _unknown(briefing, text))
     lines = _bullets([_line(memory, briefing, language) for memory in answers.memories])
     if not answers.exact:

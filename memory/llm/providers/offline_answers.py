@@ -65,6 +65,9 @@ NEWER_FROM = 0.6
 NEWER_BEHIND = 0.25
 # What one has or is may be many things.
 VAGUE_FRAMES = frozenset({"owns:pet", "job", "name", "employer", "home", "age"})
+# How sure the recall must be that it has the answer for what it found to be shown, if nothing else.
+SURE_RECALL = 0.9
+MAX_SHOWN = 2
 MAX_ANSWERS = 3
 MAX_READ = 24
 MAX_LEADS = 3
@@ -103,6 +106,17 @@ def _find_earlier(briefing: Briefing, memories: Sequence[Recalled], text: str) -
     answers = find_in(briefing, memories, text)
     is_new = any(search("tells_change", words.fold(memory.text)) for memory in answers.memories)
     return replace(answers, exact=answers.exact and not is_new)
+
+
+def closest(briefing: Briefing, text: str) -> Answers:
+    """Return what the judge likes best of what was recalled, if the recall is sure to have it."""
+    if briefing.confidence < SURE_RECALL or intents.is_request(text):
+        return Answers()
+    memories = candidates(briefing)[:MAX_READ]
+    opinions = judge.opinions(text, [memory.text for memory in memories])
+    best = sorted(zip(opinions, memories, strict=True), key=lambda pair: -pair[0])
+    shown = _distinct([memory for _opinion, memory in best])[:MAX_SHOWN]
+    return Answers(shown, exact=False)
 
 
 def find_in(briefing: Briefing, memories: Sequence[Recalled], text: str) -> Answers:
