@@ -23,7 +23,7 @@ from memory.history.changes import ChangeResult
 from memory.models import Chat, Entity, Fact, Mention, Message, Space
 from memory.models.entity import key_of
 from memory.models.fact import FactQuerySet
-from memory.models.prepared import prepared
+from memory.models.prepared import insert, prepared
 from memory.spaces.chat_links import speaker_of
 from memory.text import normalise as text
 from memory.text.kinship import NOBODY, ONLY_ONE, PETS, Relative, relatives_in, ways_to
@@ -50,12 +50,15 @@ _ORGANISATIONS = frozenset(
 
 
 # What only a thing does, right after its name; "the port of Caddy" names a thing, too.
-_DOES = (
-    r"(?:(?:also|always|now|\w+ly|ya|siempre|también) )?(?:renews?|renueva|reboots?|reinicia|boots"
-    r"|sits (?:in front|behind)$|listens on|escucha en|runs on|corre en|crashe[sd]|compiles"
+_DOES = re.compile(
+    r",? (?:(?:also|always|now|\w+ly|ya|siempre|también) )?(?:renews?|renueva|reboots?|reinicia"
+    r"|boots|sits (?:in front|behind)$|listens on|escucha en|runs on|corre en|crashe[sd]|compiles"
     r"|(?:is|was|está) (?:down|installed|deployed|hosted|caíd[oa]|instalad[oa]|desplegad[oa]))\b"
 )
-_PARTS = r"(?:port|version|url|password|server|license|puerto|versión|servidor|licencia)"
+_PART_OF = re.compile(
+    r"\b(?:port|version|url|password|server|license|puerto|versión|servidor|licencia) (?:of|de) "
+)
+_WORD, _EDGE = re.compile(r"\w"), re.compile(r"\b")
 
 
 class CannotMerge(ValueError):
@@ -93,7 +96,10 @@ class _Scope:
 
     def make(self, name: str, **fields: Any) -> Entity:
         name = text.short(text.one_line(name), 120)
-        return Entity.objects.create(space=self.space, chat=self.chat, name=name, **fields)
+        entity = Entity(space=self.space, chat=self.chat, name=name, **fields)
+        entity.set_keys()
+        insert(entity)
+        return entity
 
     def _fits(self, row: Entity) -> bool:
         if self.chat is None or row.chat_id == self.chat.pk or row.kind not in SOMEBODY:
@@ -214,8 +220,8 @@ def fill(space: Space, *, limit: int = 2000) -> int:
     rows = rows.select_related("space", "chat", "message__chat", "message__space")
     facts = list(rows.order_by("pk")[:limit])
     for fact in facts:
-        with transaction.atomic(), history.change(by="system", why="find people"):
-            link(fact)
+        with transaction.atomic(savepoint=False), history.change(by="system", why="find people"):
+            link(fact, is_new=True)
     return len(facts)
 
 
@@ -431,9 +437,13 @@ def _kind_of(fact: Fact) -> str:
 
 
 def _is_thing(name: str, sentence: str) -> bool:
-    called = re.escape(name)
-    description = rf"^\W*{called},? {_DOES}|\b{_PARTS} (?:of|de) {called}\b"
-    return bool(re.search(description, sentence.strip(" ."), re.IGNORECASE))
+    # One pattern with the name in it would be compiled anew for every name.
+    said, name = sentence.strip(" .").lower(), name.lower()
+    before, _name, after = said.partition(name)
+    if not _WORD.search(before) and _DOES.match(after):
+        return True
+    ends = [part.end() + len(name) for part in _PART_OF.finditer(said)]
+    return any(said[:end].endswith(name) and bool(_EDGE.match(said, end)) for end in ends)
 
 
 def _change(entity: Entity, *, now: datetime | None = None, **values: Any) -> None:

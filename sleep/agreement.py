@@ -7,7 +7,7 @@ only proposes to share it.
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from typing import Any, Literal, NamedTuple
@@ -15,8 +15,9 @@ from typing import Any, Literal, NamedTuple
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop as N_
 
+from memory import rulings
 from memory.facts import service as facts
-from memory.models import Fact
+from memory.models import Chat, Fact, Ruling
 from memory.text.normalise import fold, jaccard, said_key
 from sleep import clusters, nights, proposals
 from sleep.models import Claim, Proposal, sentence
@@ -220,9 +221,53 @@ class Index:
 # From here on: what a night does with each verdict.
 
 
-def _close(verdict: Verdict, context: PhaseContext) -> None:
-    ids = [claim.pk for claim in verdict.claims]
-    Claim.objects.filter(pk__in=ids).update(settled_at=context.now)
+@dataclass
+class Settlement:
+    """What the verdicts of a night are held against, loaded once, and what is written after all."""
+
+    context: PhaseContext
+    outcome: Outcome
+    # What was proposed before, by key, and what became of it.
+    proposed: dict[str, str]
+    # What nights believed and a person took back.
+    undone: set[str]
+    rulings: list[Ruling]
+    chats: dict[int, Chat]
+    settled: list[int] = field(default_factory=list)
+    believed: list[str] = field(default_factory=list)
+
+    def close(self, verdict: Verdict) -> None:
+        self.settled += [claim.pk for claim in verdict.claims]
+
+    def ask(self, verdict: Verdict, **fields: Any) -> bool:
+        fields |= {"key": _key(verdict), "known": self.proposed, "among": self.rulings}
+        return _ask(self.context, verdict.best, **fields)
+
+
+def apply_verdicts(context: PhaseContext, verdicts: Sequence[Verdict], outcome: Outcome) -> None:
+    """Believe, propose or pass over what the claims say, and close those that are settled."""
+    settlement = _begin_settlement(context, verdicts, outcome)
+    for verdict in verdicts:
+        HANDLE[verdict.kind](settlement, verdict)
+    Claim.objects.filter(pk__in=settlement.settled).update(settled_at=context.now)
+    reason = _("Three episodes agree: applied.")
+    proposals.expire_overtaken(settlement.believed, space=context.space, reason=reason)
+
+
+def _begin_settlement(
+    context: PhaseContext, verdicts: Sequence[Verdict], outcome: Outcome
+) -> Settlement:
+    space = context.space
+    chats = {verdict.best.chat_id for verdict in verdicts if verdict.kind == "believe"} - {None}
+    texts = {verdict.fact.text if verdict.fact else verdict.best.text for verdict in verdicts}
+    return Settlement(
+        context,
+        outcome,
+        proposed=proposals.known_keys(space, map(_key, verdicts)),
+        undone=nights.undone_texts(space, texts),
+        rulings=rulings.forbidding_rulings(space),
+        chats=space.chats.in_bulk(chats),
+    )
 
 
 def _evidence(claims: Iterable[Claim]) -> list[dict]:
@@ -256,55 +301,54 @@ def _ask(
     return context.propose(kind, **fields) is not None
 
 
-def _key(claim: Claim) -> str:
-    return proposals.key("add", claim.chat_id, claim.subject.casefold(), claim.text.casefold())
+def _key(verdict: Verdict) -> str:
+    """Return the key of what the verdict would propose."""
+    best = verdict.best
+    if verdict.kind == "supersede":
+        return proposals.key("supersede", verdict.fact and verdict.fact.pk, best.text.casefold())
+    return proposals.key("add", best.chat_id, best.subject.casefold(), best.text.casefold())
 
 
-def _believe(context: PhaseContext, verdict: Verdict, outcome: Outcome) -> None:
+def _believe(settlement: Settlement, verdict: Verdict) -> None:
     """Believe what three episodes, or a curated one, say: applied, logged, reversible."""
-    best, space = verdict.best, context.space
-    rejected = Proposal.objects.filter(status=Proposal.Status.REJECTED)
-    if rejected.filter(space=space, key=_key(best)).exists():
-        outcome.count("rejected_before")
-        return _close(verdict, context)
-    if nights.was_undone(space, best.text):
+    context, best, key = settlement.context, verdict.best, _key(verdict)
+    if settlement.proposed.get(key) == Proposal.Status.REJECTED:
+        return _pass_over("rejected_before", settlement, verdict)
+    if best.text in settlement.undone:
         undone = sentence(N_("A night believed this and it was undone."))
-        return _propose(context, verdict, outcome, why=undone)
+        return _propose(settlement, verdict, why=undone)
     if context.night.held:
         waits = sentence(N_("A golden question is red, so this waits."))
-        return _propose(context, verdict, outcome, why=waits)
+        return _propose(settlement, verdict, why=waits)
     why = "curated" if best.curated else "agreement"
     evidence = _evidence(verdict.claims)
     with context.record_change(why, best.text, evidence=evidence, mode=best.mode):
         done = facts.remember(
-            space,
+            context.space,
             by="night",
-            chat=space.chats.get(pk=best.chat_id) if best.chat_id else None,
+            chat=settlement.chats[best.chat_id] if best.chat_id else None,
             confidence=min(0.95, 0.6 + 0.1 * verdict.episodes),
             why=why,
             now=context.now,
             mode=best.mode,
             episode_id=best.episode_id,
             evidence=evidence,
+            among=settlement.rulings,
             **{name: getattr(best, name) for name in FACT_FIELDS},
         )
-    outcome.count("facts_" + done.outcome)
-    reason = _("Three episodes agree: applied.")
-    proposals.expire_overtaken([_key(best)], space=space, reason=reason)
-    return _close(verdict, context)
+    settlement.outcome.count("facts_" + done.outcome)
+    settlement.believed.append(key)
+    return settlement.close(verdict)
 
 
-def _propose(context: PhaseContext, verdict: Verdict, outcome: Outcome, *, why: str = "") -> None:
-    best = verdict.best
-    made = _ask(
-        context,
-        best,
-        key=_key(best),
+def _propose(settlement: Settlement, verdict: Verdict, *, why: str = "") -> None:
+    made = settlement.ask(
+        verdict,
         rationale=why or sentence(N_("%(n)s episodes say it."), {"n": verdict.episodes}),
         evidence=_evidence(verdict.claims),
         confidence=min(0.95, 0.5 + 0.1 * verdict.episodes),
     )
-    outcome.count("facts_proposed", made)
+    settlement.outcome.count("facts_proposed", made)
 
 
 def _whole_fact(verdict: Verdict) -> Fact:
@@ -313,44 +357,41 @@ def _whole_fact(verdict: Verdict) -> Fact:
     return Fact.objects.get(pk=verdict.fact.pk)
 
 
-def _supersede(context: PhaseContext, verdict: Verdict, outcome: Outcome) -> None:
+def _supersede(settlement: Settlement, verdict: Verdict) -> None:
     """Propose the change: a contradiction is never settled without a person."""
-    best, old = verdict.best, _whole_fact(verdict)
-    made = _ask(
-        context,
-        best,
+    settlement.close(verdict)
+    if _key(verdict) in settlement.proposed:
+        return settlement.outcome.count("contradictions", 0)
+    old = _whole_fact(verdict)
+    made = settlement.ask(
+        verdict,
         kind=Proposal.Kind.SUPERSEDE,
-        key=proposals.key("supersede", old.pk, best.text.casefold()),
         rows=[old],
         rationale=sentence(N_("This contradicts what Keno believes.")),
         evidence=[proposals.evidence_of(old), *_evidence(verdict.claims)],
         confidence=min(0.95, 0.55 + 0.1 * verdict.episodes),
         flags=["contradiction"],
     )
-    outcome.count("contradictions", made)
-    _close(verdict, context)
+    return settlement.outcome.count("contradictions", made)
 
 
-def _contested(context: PhaseContext, verdict: Verdict, outcome: Outcome) -> None:
-    best = verdict.best
-    made = _ask(
-        context,
-        best,
+def _contested(settlement: Settlement, verdict: Verdict) -> None:
+    made = settlement.ask(
+        verdict,
         sure=0.6,
-        key=_key(best),
         rationale=sentence(N_("Episodes disagree; this is what was said last.")),
         evidence=_evidence([*verdict.claims, *verdict.against]),
         confidence=0.5,
         flags=["contradiction"],
     )
-    outcome.count("contradictions", made)
-    _close(verdict, context)
+    settlement.outcome.count("contradictions", made)
+    settlement.close(verdict)
 
 
-def _reinforce(context: PhaseContext, verdict: Verdict, outcome: Outcome) -> None:
-    fact = _whole_fact(verdict)
-    if context.night.held or nights.was_undone(context.space, fact.text):
-        return _pass_over("known", context, verdict, outcome)
+def _reinforce(settlement: Settlement, verdict: Verdict) -> None:
+    fact, context = _whole_fact(verdict), settlement.context
+    if context.night.held or fact.text in settlement.undone:
+        return _pass_over("known", settlement, verdict)
     with context.record_change("agreement", fact.text, evidence=_evidence(verdict.claims)):
         facts.remember(
             context.space,
@@ -362,13 +403,13 @@ def _reinforce(context: PhaseContext, verdict: Verdict, outcome: Outcome) -> Non
             why="agreement",
             now=context.now,
         )
-    outcome.count("facts_confirmed")
-    return _close(verdict, context)
+    settlement.outcome.count("facts_confirmed")
+    return settlement.close(verdict)
 
 
-def _pass_over(name: str, context: PhaseContext, verdict: Verdict, outcome: Outcome) -> None:
-    outcome.count(name)
-    _close(verdict, context)
+def _pass_over(name: str, settlement: Settlement, verdict: Verdict) -> None:
+    settlement.outcome.count(name)
+    settlement.close(verdict)
 
 
 def propose_promotion(context: PhaseContext, claims: tuple[Claim, ...], outcome: Outcome) -> None:
@@ -422,7 +463,7 @@ def _propose_sharing(context: PhaseContext, rows: list[Fact]) -> Proposal | None
     )
 
 
-HANDLE: dict[str, Callable[[PhaseContext, Verdict, Outcome], None]] = {
+HANDLE: dict[str, Callable[[Settlement, Verdict], None]] = {
     "believe": _believe,
     "propose": _propose,
     "supersede": _supersede,
@@ -430,5 +471,5 @@ HANDLE: dict[str, Callable[[PhaseContext, Verdict, Outcome], None]] = {
     "reinforce": _reinforce,
     "known": partial(_pass_over, "known"),
     "older": partial(_pass_over, "older"),
-    "wait": lambda context, verdict, outcome: outcome.count("said_once"),
+    "wait": lambda settlement, verdict: settlement.outcome.count("said_once"),
 }

@@ -9,6 +9,7 @@ import tomllib
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,7 +17,15 @@ from memory.extraction import hearing, propose
 from memory.guards import inspect as guards
 from memory.guards.screening import screen_transcript, suspicions
 from memory.models import ChatLink, Episode, Fact, Message, Space
-from memory.text.normalise import detect_language, fold, one_line, said_key, stem, words
+from memory.text.normalise import (
+    detect_language,
+    fold,
+    folded_words,
+    one_line,
+    said_key,
+    stem,
+    words,
+)
 from sleep import budgeted_model
 from sleep.budgeted_model import HEURISTICS, Ask
 from sleep.error_patterns import error_line, is_error, sentences, solution, when
@@ -212,11 +221,8 @@ def solution_claim(episode: Episode, problem: str, remedy: str, *, at: datetime)
     return _claim(episode, line, text=remedy, settled_at=at, **fields)
 
 
-def habit_of(
-    episode: Episode, messages: Iterable[Message], *, complete: Ask | None = None
-) -> Habit | None:
-    """Return the problem and its answer that people tell anywhere in the episode."""
-    text = unsuspected(episode, messages)
+def habit_of(text: str, *, complete: Ask | None = None) -> Habit | None:
+    """Return the problem and its answer that people tell anywhere in an episode's text."""
     # A model is asked only about what went wrong: asking about small talk costs and finds nothing.
     if complete and is_error(text) and (habit := budgeted_model.ask_habit(text, ask=complete)):
         problem = error_line(text)
@@ -241,8 +247,30 @@ def unsuspected(episode: Episode, messages: Iterable[Message]) -> str:
     return "" if screen_transcript(episode.body).reasons else episode.body
 
 
-CUES = tomllib.loads(Path(__file__).with_name("salience_cues.toml").read_text("utf-8"))
 GOAL, PRAISE, COMPLAINT = 0.3, 0.3, 0.5
+
+
+class Cue(NamedTuple):
+    """A reason why an episode matters: its weight, and the words and phrases that show it."""
+
+    weight: float
+    words: frozenset[str]
+    phrases: tuple[str, ...]
+
+
+def _cues() -> dict[str, Cue]:
+    path = Path(__file__).with_name("salience_cues.toml")
+    return {
+        name: Cue(
+            cue["weight"],
+            frozenset(said for said in cue["cues"] if " " not in said),
+            tuple(f" {said} " for said in cue["cues"] if " " in said),
+        )
+        for name, cue in tomllib.loads(path.read_text("utf-8")).items()
+    }
+
+
+CUES = _cues()
 
 
 @dataclass(frozen=True)
@@ -260,14 +288,15 @@ def weigh(
     goals: Iterable[str] = (),
 ) -> Salience:
     """Score an episode from 0 to 1; what someone curated always scores 1."""
-    flat = f" {' '.join(words(fold(text)))} "
+    said = folded_words(text)
+    flat = f" {' '.join(said)} "
     weights = {
-        name: cue["weight"]
+        name: cue.weight
         for name, cue in CUES.items()
-        if any(f" {phrase} " in flat for phrase in cue["cues"])
+        if not cue.words.isdisjoint(said) or any(phrase in flat for phrase in cue.phrases)
     }
     for tag in sorted({"error", "success"} & {fold(tag) for tag in tags}):
-        weights.setdefault(tag, CUES[tag]["weight"])
+        weights.setdefault(tag, CUES[tag].weight)
     if feedback:
         weights[f"{feedback} feedback"] = PRAISE if feedback == "positive" else COMPLAINT
     if near_goal(text, goals):
@@ -279,12 +308,14 @@ def weigh(
 
 def near_goal(text: str, goals: Iterable[str]) -> bool:
     """Whether the text shares two content words, or all of them, with something under way."""
-    stems = _stems(text)
-    for goal in goals:
-        content = {stem for stem in _stems(goal) if len(stem) > 2} - {"the", "que", "los", "las"}
-        if content and len(content & stems) >= min(2, len(content)):
-            return True
-    return False
+    contents = [content for goal in goals if (content := _content(goal))]
+    stems = _stems(text) if contents else set()
+    return any(len(content & stems) >= min(2, len(content)) for content in contents)
+
+
+@lru_cache
+def _content(goal: str) -> set[str]:
+    return {stem for stem in _stems(goal) if len(stem) > 2} - {"the", "que", "los", "las"}
 
 
 def _stems(text: str) -> set[str]:

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime, time, timedelta, tzinfo
 from typing import Any
 
@@ -98,11 +99,12 @@ def _sleep(
         night = _begin(space, now=now, mode=mode, asked_by=asked_by)
         model = budgeted_model.model_for_night(complete, night=night)
         try:
+            context = PhaseContext(night, "", night.started_at, model)
             runs = {run.phase: run for run in night.phases.filter(run=night.run)}
             for position, phase in enumerate(phases):
                 run = _open_phase(night, phase, position, runs.get(phase.name))
-                context = PhaseContext(night, phase.name, night.started_at, model)
-                _run_phase(run, phase, context, lease=lease, may_ask=may_ask)
+                here = replace(context, phase=phase.name)
+                _run_phase(run, phase, here, lease=lease, may_ask=may_ask)
                 if phase is not phases[-1] and nights.is_stopped(night):
                     run.lines.insert(0, sentence(STOPPED))
                     run.save(update_fields=["lines"])

@@ -1,5 +1,6 @@
 """Read nights, undo them by the line or as a whole, and check whether they are slept."""
 
+from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -129,10 +130,10 @@ def exclude_taken_back(rows: QuerySet, kind: str, *, space: Space, now: datetime
     return rows.exclude(pk__in=events.values("pgh_obj_id")) if contexts else rows
 
 
-def was_undone(space: Space, text: str) -> bool:
-    """Whether a night believed this on its own and a person said no."""
-    lines = NightChange.objects.filter(space=space, kind__in=BELIEVED_KINDS, text=text)
-    return lines.exclude(undone_at=None).exists()
+def undone_texts(space: Space, texts: Collection[str]) -> set[str]:
+    """Return which of these a night believed on its own and a person took back."""
+    lines = NightChange.objects.filter(space=space, kind__in=BELIEVED_KINDS, text__in=texts)
+    return set(lines.exclude(undone_at=None).values_list("text", flat=True))
 
 
 def _withdraw(night: Night) -> int:

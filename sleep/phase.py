@@ -48,6 +48,8 @@ class PhaseContext:
     now: datetime
     # Asks a model; None when the night runs on heuristics alone.
     complete: BudgetedModel | None = None
+    # Episodes in which this process found no error: no later phase needs to read them again.
+    untroubled: set[int] = field(default_factory=set)
 
     @property
     def space(self) -> Space:

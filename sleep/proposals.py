@@ -4,7 +4,7 @@ The first decision wins, and only what was shown is applied."""
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -24,7 +24,7 @@ from memory.facts import service as facts
 from memory.guards.screening import ORDERS, redacted, redacted_values, screen
 from memory.history import actors, audit
 from memory.history import changes as history
-from memory.models import ApiToken, Fact, Member, Space
+from memory.models import ApiToken, Fact, Member, Ruling, Space
 from memory.models.prepared import insert, prepared
 from memory.text.normalise import clean, short
 from memory.trust import replay
@@ -81,16 +81,20 @@ def propose(
     key: str,
     rows: Sequence[Any] = (),
     after: dict | None = None,
+    known: Collection[str] | None = None,
+    among: list[Ruling] | None = None,
     **fields: Any,
 ) -> Proposal | None:
     """Ask the people of the space to decide a change; None when it was proposed before or when a
     ruling forbids what it would add.
 
     `rows` are what it would change, as they are now; without an `after` it only counts them.
+    `known` keys and `among` rulings are for a caller that proposes many and has loaded them.
     """
     after = {"count": len(rows)} if after is None else after
     # Most of what a night finds it has found before.
-    if is_known(space, key) or _ruled_out(space, kind, after):
+    is_old = is_known(space, key) if known is None else key in known
+    if is_old or _ruled_out(space, kind, after, among):
         return None
     targets = [{"type": row._meta.model_name, "id": row.pk} for row in rows]
     fields.setdefault("before", effects.image(*rows))
@@ -115,13 +119,15 @@ def is_known(space: Space, key: str) -> bool:
     return bool(known_keys(space, [key]))
 
 
-def known_keys(space: Space, keys: Iterable[str]) -> set[str]:
-    return {key for (key,) in _existing_keys(space=space.pk, keys=list(keys))}
+def known_keys(space: Space, keys: Iterable[str]) -> dict[str, str]:
+    """Return which of these were proposed before, each with what became of it."""
+    return dict(_existing_keys(space=space.pk, keys=list(keys)))
 
 
 @prepared(space="bigint", keys="varchar[]")
 def _existing_keys(space, keys):
-    return Proposal.objects.filter(space=space, key__any_of=keys).order_by().values_list("key")
+    rows = Proposal.objects.filter(space=space, key__any_of=keys).order_by()
+    return rows.values_list("key", "status")
 
 
 def hold(
@@ -464,8 +470,9 @@ def is_risky(proposal: Proposal) -> bool:
     return SUSPICIOUS in proposal.flags or proposal.kind == Proposal.Kind.RELEASE
 
 
-def _ruled_out(space: Space, kind: str, after: dict) -> bool:
-    ruling = kind in ADDING and rulings.forbidden(space, statement=str(after.get("text", "")))
+def _ruled_out(space: Space, kind: str, after: dict, among: list[Ruling] | None) -> bool:
+    statement = str(after.get("text", ""))
+    ruling = kind in ADDING and rulings.forbidden(space, statement=statement, among=among)
     if ruling:
         rulings.count_obeyed(ruling)
     return bool(ruling)

@@ -123,10 +123,10 @@ def word_fact(
 
 def _with_capital(text: str, subject: Subject) -> str:
     """Write the name that is known with a capital: "My bro kieran is getting married"."""
-    if not subject.is_person or not subject.name or subject.name in text:
+    name = subject.name.lower()
+    if not subject.is_person or not name or subject.name in text or name not in text:
         return text
-    name = re.escape(subject.name.lower())
-    return re.sub(rf"\b{name}\b", lambda _: subject.name, text)
+    return re.sub(rf"\b{re.escape(name)}\b", lambda _: subject.name, text)
 
 
 def trimmed(quote: str) -> str:

@@ -49,6 +49,8 @@ _MARKS = _class_of("M", (0x300, 0x3100), (0xA800, 0xAC00), (0xFE20, 0xFE30))
 _IDEOGRAPHS = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 # Postgres refuses NUL and lone surrogates; the other controls break terminals, JSON logs and XML.
 _UNSTORABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
+# What most text here is made of: Latin-1, which is in NFC and has no marks.
+_PLAIN = re.compile("[\t\n -~\xa0-\xff]*")
 _LINE_ENDS = re.compile("\r\n?|\x85|\u2028|\u2029")
 # Canonical ordering is quadratic in a run of marks (zalgo): the stream-safe form of UAX 15 breaks
 # a run after 30 with an invisible joiner.
@@ -75,7 +77,7 @@ _ENDING = {
 
 def clean(text: str, *, limit: int | None = MAX_LENGTH) -> str:
     """Return the text as it may be stored: NFC, no controls, at most `limit` characters."""
-    if text.isascii() and text.isprintable():
+    if (text.isascii() and text.isprintable()) or _PLAIN.fullmatch(text):
         return text[:limit]
     text = _UNSTORABLE.sub("", _LINE_ENDS.sub("\n", text[:limit]))
     return _break_marks(unicodedata.normalize("NFC", _break_marks(text)))[:limit]

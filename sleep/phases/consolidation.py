@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from django.db import connection
-from django.db.models import QuerySet
+from django.db.models import Prefetch, QuerySet
 from django.utils.translation import gettext_noop as N_
 
 from memory import people
 from memory.episodes import service as episodes
-from memory.models import Entity, Episode, Fact, Message, Space, WorkingNote
+from memory.models import Chat, Entity, Episode, Fact, Message, Space, WorkingNote
 from memory.models.content import encrypted_column
 from memory.text.normalise import jaccard
 from sleep import agreement, error_patterns, nights, offer_proposals, proposals
@@ -25,11 +25,12 @@ BATCH = 200
 QUIET = timedelta(minutes=30)
 # A claim that is not repeated within this time is dropped.
 PATIENCE = timedelta(days=90)
-# What is read of a message; the rest of its row would take as long to load as all this.
+# What is read of a message and of an episode; the rest would take as long to load as all this.
 READ = (
-    "space", "episode", "chat__channel", "role", "author", "author_id", "text", "flags", "sent_at",
+    "space", "episode", "chat", "role", "author", "author_id", "text", "flags", "sent_at",
     "ingested_at",
 )  # fmt: skip
+EPISODE_READ = ("space", "chat", "body", "language", "participants", "source", "started_at")
 # And of a fact, to be compared.
 BELIEVED = (
     "space", "chat", "subject", "text", "valid_from", "last_seen_at", "said_by", "message",
@@ -98,7 +99,8 @@ def think(context: PhaseContext, item: dict) -> None:
     texts = claim_reader.read(batch, speaker_of=speaker_of)
     for episode, messages in batch:
         claim_reader.claims_of(episode, texts[episode.pk], complete=context.complete)
-        claim_reader.habit_of(episode, messages, complete=context.complete)
+        text = claim_reader.unsuspected(episode, messages)
+        claim_reader.habit_of(text, complete=context.complete)
 
 
 def _waiting(night: Night) -> QuerySet[Episode]:
@@ -132,16 +134,22 @@ def _read(context: PhaseContext, ids: list[int]) -> Outcome:
 
 def _episodes(ids: list[int]) -> Iterator[tuple[Episode, list[Message]]]:
     grouped: dict[int, list[Message]] = {}
-    rows = Message.objects.filter(episode__in=ids).select_related("chat")
-    for message in rows.only(*READ).order_by("sent_at", "pk"):
+    rows = Message.objects.filter(episode__in=ids).only(*READ).order_by("sent_at", "pk")
+    # The messages are of a few chats: joined, each would bring a chat of its own.
+    for message in rows.prefetch_related(Prefetch("chat", Chat.objects.only("space", "channel"))):
         grouped.setdefault(message.episode_id, []).append(message)
-    for episode in Episode.objects.filter(pk__in=ids, status="closed").order_by("pk"):
+    closed = Episode.objects.filter(pk__in=ids, status=Episode.Status.CLOSED)
+    for episode in closed.only(*EPISODE_READ).order_by("pk"):
         yield episode, grouped.get(episode.pk, [])
 
 
 def _keep_solution(context: PhaseContext, episode: Episode, messages, outcome: Outcome) -> None:
     """Propose what solved a problem: as a habit, and as a procedure when it helped again."""
-    solved = claim_reader.habit_of(episode, messages, complete=context.complete)
+    text = claim_reader.unsuspected(episode, messages)
+    if not error_patterns.is_error(text):
+        context.untroubled.add(episode.pk)
+        return
+    solved = claim_reader.habit_of(text, complete=context.complete)
     if not solved:
         return
     problem = solved.quotes[0]
@@ -151,7 +159,7 @@ def _keep_solution(context: PhaseContext, episode: Episode, messages, outcome: O
     if earlier:
         outcome.count("procedures", _propose_procedure(context, episode, solved, earlier))
     # What is ours to mend, or how things are set up, is a lesson: the next phase asks about it.
-    elif not error_patterns.lesson(claim_reader.unsuspected(episode, messages)):
+    elif not error_patterns.lesson(text):
         outcome.count("patterns_proposed", bool(_propose_pattern(context, episode, solved)))
 
 
@@ -209,8 +217,7 @@ def _settle(context: PhaseContext, item: dict) -> Outcome:
     facts = Fact.objects.filter(space=context.space, status=Fact.Status.ACTIVE)
     facts = facts.filter(subject__in={claim.subject for claim in claims} | {""})
     verdicts = agreement.judge_claims(claims, _believed(context, facts) if claims else [])
-    for verdict in verdicts:
-        agreement.HANDLE[verdict.kind](context, verdict, outcome)
+    agreement.apply_verdicts(context, verdicts, outcome)
     for together in agreement.shared_by_chats(verdicts):
         agreement.propose_promotion(context, together, outcome)
     known, fresh = _facts_since(context)

@@ -34,13 +34,14 @@ def work(context: PhaseContext, item: dict) -> Outcome:
 
 
 def think(context: PhaseContext, item: dict) -> None:
-    for _episode, text in _troubled(item.get("episodes", [])):
+    for _episode, text in _troubled(context, item.get("episodes", [])):
         budgeted_model.ask_error(text, ask=context.complete)
 
 
-def _troubled(ids: list[int]) -> Iterator[tuple[Episode, str]]:
+def _troubled(context: PhaseContext, ids: list[int]) -> Iterator[tuple[Episode, str]]:
     """Yield the episodes that speak of an error, each with its words."""
-    episodes = Episode.objects.filter(pk__in=ids).exclude(status=Episode.Status.DISCARDED)
+    unsure = [pk for pk in ids if pk not in context.untroubled]
+    episodes = Episode.objects.filter(pk__in=unsure).exclude(status=Episode.Status.DISCARDED)
     messages = Message.objects.only("space", "episode", "role", "flags", "text")
     episodes = episodes.only("space", "chat", "body", "language").order_by("pk")
     for episode in episodes.prefetch_related(Prefetch("messages", messages)):
@@ -51,7 +52,7 @@ def _troubled(ids: list[int]) -> Iterator[tuple[Episode, str]]:
 
 def _from_episodes(context: PhaseContext, ids: list[int]) -> Outcome:
     outcome = Outcome()
-    for episode, text in _troubled(ids):
+    for episode, text in _troubled(context, ids):
         answer = budgeted_model.ask_error(text, ask=context.complete) if context.complete else None
         category, rule = answer or (error_patterns.classify(error_patterns.error_line(text)), "")
         outcome.count("errors")
