@@ -1,6 +1,7 @@
 PYTHON ?= python3
 BIN = .venv/bin
 ENOUGH = import sys; sys.exit(sys.version_info < (3, 11) and "Keno needs Python 3.11 or newer: make $@ PYTHON=python3.12")
+PIP_OPTIONS = --quiet --disable-pip-version-check --no-compile
 WORKERS = $$($(PYTHON) -c 'import os; print(min(6, (os.cpu_count() or 1) + 1))')
 
 run: .venv/ready
@@ -26,9 +27,10 @@ clean:
 	rm -rf .venv .pytest_cache .ruff_cache .mypy_cache .hypothesis test-results locale/*/LC_MESSAGES/*.mo
 .venv/ready: pyproject.toml requirements.lock
 	@$(PYTHON) -c '$(ENOUGH)'
-	$(PYTHON) -m venv .venv && $(BIN)/pip install --quiet --no-deps --require-hashes -r requirements.lock && touch $@
+	$(PYTHON) -m venv .venv && $(BIN)/pip install $(PIP_OPTIONS) --no-deps --require-hashes -r requirements.lock && touch $@
+	@nice $(BIN)/python -m compileall -q .venv/lib >/dev/null 2>&1 & # what the start does not load
 .venv/ready-dev: .venv/ready requirements-dev.lock
-	$(BIN)/pip install --quiet --no-deps --require-hashes -r requirements-dev.lock
+	$(BIN)/pip install $(PIP_OPTIONS) --no-deps --require-hashes -r requirements-dev.lock
 	@for b in chromium chromium-browser google-chrome; do command -v $$b && exit; done; $(BIN)/playwright install chromium || true
 	@touch $@
 .PHONY: run test test-fast lint bench pictures messages lock clean

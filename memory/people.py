@@ -298,16 +298,19 @@ def alike(space: Space) -> Iterator[tuple[Entity, Entity]]:
     """Yield pairs that may be one: a name in two chats, a first name, "her sister" and Elena."""
     rows = Entity.objects.filter(space=space, kind__in=SOMEBODY).whole()
     rows = rows.filter(mentions__isnull=False).distinct().select_related("owner")
-    by_name: dict[str, list[Entity]] = {}
+    by_name: dict[str | tuple, list[Entity]] = {}
     for row in rows.order_by("pk")[:MAX_COMPARED]:
         # "Marta's grandmother" is not called Marta.
         names = [] if row.is_unnamed else row.keys
-        for key in {*names, *(key.partition(" ")[0] for key in names)}:
+        for key in dict.fromkeys([*names, *(key.partition(" ")[0] for key in names)]):
             by_name.setdefault(key, []).append(row)
         if row.relation:
-            by_name.setdefault(f"{row.owner_id} {row.relation}", []).append(row)
+            by_name.setdefault((row.owner_id, row.relation), []).append(row)
     seen: set[tuple[int, int]] = set()
-    for namesakes in by_name.values():
+    for name, namesakes in by_name.items():
+        # Ana Ruiz and Ana Gil are two; somebody who is only called Ana may be either.
+        if isinstance(name, str) and not any(name in row.keys for row in namesakes):
+            continue
         for entity, other in combinations(namesakes, 2):
             if (entity.pk, other.pk) not in seen and _may_be_one(entity, other):
                 seen.add((entity.pk, other.pk))

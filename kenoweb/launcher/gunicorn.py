@@ -1,5 +1,6 @@
 """How gunicorn serves the pages: `gunicorn --config kenoweb/launcher/gunicorn.py kenoweb.wsgi`."""
 
+import gc
 import sys
 from contextlib import ExitStack
 from pathlib import Path
@@ -7,6 +8,9 @@ from pathlib import Path
 from kenoweb import data_dir
 from kenoweb.environment import envbool, envint, envstr
 from kenoweb.launcher import database, startup, supervisor
+
+# Looking for garbage among what is being loaded takes a tenth of the start; wsgi.py does it once.
+gc.disable()
 
 bind = envstr("KENO_BIND", "127.0.0.1:8000")
 worker_class = "kenoweb.launcher.web_worker.Worker"
@@ -38,6 +42,7 @@ def on_starting(server):
     from kenoweb.auth import checks
 
     supervisor.exit_with_parent()
+    startup.wait_until_prepared()
     try:
         for address in server.cfg.address:
             if isinstance(address, tuple):  # `up` has checked the socket that it passes

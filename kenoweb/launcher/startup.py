@@ -38,6 +38,8 @@ ALONE = set(
 )
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 8000
+# Locked while `up` prepares the tables.
+PREPARING = "preparing.lock"
 # How many ports to try after a default port that is in use.
 MAX_PORTS = 20
 
@@ -171,6 +173,12 @@ def lock(path: Path, *, wait: float = 0):
                 file.close()
                 return None
             time.sleep(0.1)
+
+
+def wait_until_prepared() -> None:
+    """Wait while `up` makes the tables ready; the pages are loaded meanwhile."""
+    with (data_dir.path() / PREPARING).open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_SH)
 
 
 def parse(bind: str, *, port: int | None = None) -> tuple[str, int, bool]:

@@ -75,21 +75,28 @@ class Supervisor:
 
     def __init__(self, children: Sequence[Child]):
         self.children = children
+        self.is_stopped = False
         self.parent_pipe, self._ours = os.pipe()
 
-    def start(self) -> None:
+    def start(self, name: str = "") -> None:
+        """Start the child of this name, or all that were not started yet."""
         for child in self.children:
-            child.start(self.parent_pipe)
+            if not (child.process or child.deaths) and name in ("", child.name):
+                child.start(self.parent_pipe)
 
     def restart_dead(self, say: Callable[[str], None], *, now: float) -> None:
-        """Start every child that has exited and whose pause is over."""
+        """Start again every child that has exited and whose pause is over."""
         for child in self.children:
             if child.process and child.process.poll() is not None:
                 say(child.record_exit(now))
-            if not child.process and now >= child.again_at:
+            if not child.process and child.deaths and now >= child.again_at:
                 child.start(self.parent_pipe)
 
     def stop(self) -> None:
+        """Stop all children, in order; a second time does nothing."""
+        if self.is_stopped:
+            return
+        self.is_stopped = True
         processes = [child.process for child in self.children if child.process]
         for process in processes:
             process.terminate()

@@ -1,4 +1,5 @@
 import re
+from functools import lru_cache
 
 import pghistory
 from django.contrib.postgres.fields import ArrayField
@@ -104,7 +105,12 @@ class Entity(models.Model):
     @property
     def is_unnamed(self) -> bool:
         """Tell whether it is known only by a relation: "Ana's sister"."""
-        return any(not relative.name for relative in relatives_in(self.name))
+        return _only_says_whose(self.name)
+
+
+@lru_cache(maxsize=4096)
+def _only_says_whose(name: str) -> bool:
+    return any(not relative.name for relative in relatives_in(name))
 
 
 class Mention(models.Model):

@@ -20,7 +20,7 @@ from sleep.claims import Habit, speaker_keys
 from sleep.models import Claim, Night, Proposal, sentence
 from sleep.phase import Outcome, Phase, PhaseContext
 
-BATCH = 200
+BATCH, WEIGHED_AT_ONCE = 200, 2000
 # A chat that has been quiet this long has finished its episode for the night's purposes.
 QUIET = timedelta(minutes=30)
 # A claim that is not repeated within this time is dropped.
@@ -46,34 +46,49 @@ MAX_PEOPLE = 5
 def plan(night: Night, now: datetime) -> list:
     """Close what is over, weigh what is new, and list the most salient to be read."""
     episodes.close_quiet(night.space, before=now - QUIET, by="night", now=now)
-    waiting = list(_waiting(night))
-    goals = [note.task for note in WorkingNote.objects.filter(space=night.space).exclude(task="")]
-    for episode in waiting:
-        weighed = claim_reader.weigh(
-            f"{episode.title}\n{episode.body}",
-            curated=claim_reader.is_curated(episode),
-            feedback=episode.feedback,
-            tags=episode.tags,
-            goals=goals,
-        )
-        episode.salience, episode.salience_reasons = weighed.score, list(weighed.reasons)
-    _store_salience(waiting)
-    waiting.sort(key=lambda episode: (-episode.salience, episode.started_at, episode.pk))
-    chosen = [episode.pk for episode in waiting[: night.space.options.episodes_per_night]]
+    ranks = _weigh_waiting(night)
+    chosen = [pk for *_rank, pk in sorted(ranks)[: night.space.options.episodes_per_night]]
     # With a model, one by one: a killed night asks again about one episode at most.
     size = BATCH if night.mode == HEURISTICS else 1
     reads = [{"read": chosen[i : i + size]} for i in range(0, len(chosen), size)]
     # The time lets undoing the night find what it read and settled.
-    return [*reads, {"settle": True, "waiting": len(waiting), "at": now.isoformat()}]
+    return [*reads, {"settle": True, "waiting": len(ranks), "at": now.isoformat()}]
+
+
+def _weigh_waiting(night: Night) -> list[tuple[float, datetime, int]]:
+    """Store how salient each episode is; return their ranks, which begin with the most salient."""
+    goals = [note.task for note in WorkingNote.objects.filter(space=night.space).exclude(task="")]
+    ranks: list[tuple[float, datetime, int]] = []
+    waiting = _waiting(night).order_by("pk")
+    # In batches: what waits may be years of an import.
+    while batch := list(waiting.filter(pk__gt=ranks[-1][2] if ranks else 0)[:WEIGHED_AT_ONCE]):
+        for episode in batch:
+            _weigh(episode, goals)
+        _store_salience(batch)
+        ranks += [(-episode.salience, episode.started_at, episode.pk) for episode in batch]
+    return ranks
+
+
+def _weigh(episode: Episode, goals: list[str]) -> None:
+    weighed = claim_reader.weigh(
+        f"{episode.title}\n{episode.body}",
+        curated=claim_reader.is_curated(episode),
+        feedback=episode.feedback,
+        tags=episode.tags,
+        goals=goals,
+    )
+    episode.salience, episode.salience_reasons = weighed.score, list(weighed.reasons)
 
 
 def _store_salience(weighed: list[Episode]) -> None:
-    # One statement: bulk_update writes a CASE per row and takes seconds for ten thousand.
+    # One statement: bulk_update writes a CASE per row and takes seconds for ten thousand. What
+    # waits for weeks weighs the same every night.
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE memory_episode AS e SET salience = w.score, salience_reasons = w.reasons::jsonb"
             " FROM unnest(%s::bigint[], %s::float8[], %s::text[]) AS w (id, score, reasons)"
-            " WHERE e.id = w.id",
+            " WHERE e.id = w.id"
+            " AND (e.salience, e.salience_reasons) IS DISTINCT FROM (w.score, w.reasons::jsonb)",
             [
                 [episode.pk for episode in weighed],
                 [episode.salience for episode in weighed],

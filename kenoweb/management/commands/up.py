@@ -6,7 +6,7 @@ import signal
 import sys
 import time
 from argparse import BooleanOptionalAction
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 from django.conf import settings
@@ -21,6 +21,8 @@ from kenoweb.launcher import database, startup
 from kenoweb.launcher.supervisor import Child, Supervisor
 
 WATCH_SECONDS = 0.25
+# So long the worker waits for the pages, which somebody looks at, to have the processors.
+PAGES_FIRST_SECONDS = 10
 
 
 class Command(BaseCommand):
@@ -77,20 +79,35 @@ class Command(BaseCommand):
         children_lock = startup.lock(settings.KENO_HOME / "children.lock", wait=20)
         if not children_lock:
             raise NotReady("Processes of an earlier run do not end: stop them, then start again.")
-        with children_lock, database.session():
-            self.line("database", f"ready in {time.monotonic() - began:.1f} s")
-            self._prepare()
+        with children_lock, ExitStack() as stack:
             supervisor = Supervisor(self._children(sock, children_lock))
-            supervisor.start()
-            try:
-                self._greet(supervisor, address, host, port)
-                self._watch(supervisor)
-            finally:
-                self.say("Stopping…")
-                supervisor.stop()
+            stack.callback(supervisor.stop)
+            preparing = stack.enter_context(
+                startup.lock(settings.KENO_HOME / startup.PREPARING, wait=5)
+            )
+            self._prepare_pages()
+            supervisor.start("web process")
+            stack.enter_context(database.session())
+            stack.callback(self._stop_children, supervisor)
+            self.line("database", f"ready in {time.monotonic() - began:.1f} s")
+            self._prepare_tables()
+            preparing.close()
+            self._greet(supervisor, address, host, port)
+            self._watch(supervisor)
         self.say("Stopped.")
 
-    def _prepare(self):
+    def _stop_children(self, supervisor):
+        self.say("Stopping…")
+        supervisor.stop()
+
+    def _prepare_pages(self):
+        """Make ready what the pages read when they are loaded, which takes them a while."""
+        if self.second_wall and not database.direct():
+            os.environ["KENO_DATABASE_ROLE"] = database.APP_ROLE
+        if not settings.DEBUG and (count := startup.collect_static()):
+            self.line("static", f"{count} files collected")
+
+    def _prepare_tables(self):
         if not database.direct():
             from kenoweb.launcher import embedded_account
 
@@ -100,9 +117,6 @@ class Command(BaseCommand):
             self.line("tables", f"{count} migrations applied")
         if self.second_wall and not database.direct():
             database.grant_app_role(connections["default"])
-            os.environ["KENO_DATABASE_ROLE"] = database.APP_ROLE
-        if not settings.DEBUG and (count := startup.collect_static()):
-            self.line("static", f"{count} files collected")
 
     def _children(self, sock, lock) -> list[Child]:
         fds = (sock.fileno(), lock.fileno())
@@ -115,11 +129,15 @@ class Command(BaseCommand):
         return children
 
     def _greet(self, supervisor, address, host, port):
+        pages_first_until = time.monotonic() + PAGES_FIRST_SECONDS
         while not self.is_stopping and not _answers(host, port):
             supervisor.restart_dead(self.say, now=time.monotonic())
+            if time.monotonic() > pages_first_until:
+                supervisor.start()
             time.sleep(0.05)
         if self.is_stopping:
             return
+        supervisor.start()
         self.line("pages", address)
         if len(supervisor.children) > 1:
             self.line("worker", "started")
