@@ -240,7 +240,7 @@ class Settlement:
         self.settled += [claim.pk for claim in verdict.claims]
 
     def ask(self, verdict: Verdict, **fields: Any) -> bool:
-        fields |= {"key": _key(verdict), "known": self.proposed, "among": self.rulings}
+        fields |= {"key": _key(verdict), "old_keys": self.proposed, "among": self.rulings}
         return _ask(self.context, verdict.best, **fields)
 
 

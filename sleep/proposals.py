@@ -81,7 +81,7 @@ def propose(
     key: str,
     rows: Sequence[Any] = (),
     after: dict | None = None,
-    known: Collection[str] | None = None,
+    old_keys: Collection[str] | None = None,
     among: list[Ruling] | None = None,
     **fields: Any,
 ) -> Proposal | None:
@@ -89,11 +89,11 @@ def propose(
     ruling forbids what it would add.
 
     `rows` are what it would change, as they are now; without an `after` it only counts them.
-    `known` keys and `among` rulings are for a caller that proposes many and has loaded them.
+    `old_keys` and the rulings `among` are for a caller that proposes many and has loaded them.
     """
     after = {"count": len(rows)} if after is None else after
     # Most of what a night finds it has found before.
-    is_old = is_known(space, key) if known is None else key in known
+    is_old = is_known(space, key) if old_keys is None else key in old_keys
     if is_old or _ruled_out(space, kind, after, among):
         return None
     targets = [{"type": row._meta.model_name, "id": row.pk} for row in rows]
