@@ -12,6 +12,7 @@ from memory.extraction.apply import PLAN, Applied
 from memory.extraction.wording import told_to
 from memory.facts import plans
 from memory.models import Fact, Message
+from memory.models.prepared import prepared
 from memory.models.space import once
 from memory.text import normalise as text
 
@@ -40,9 +41,14 @@ def facts_of(group: Sequence[Message]) -> list[Fact]:
     """Return the facts that were just learned from these messages, in their order."""
     lines = ingest.learned_from(group)
     pks = [line["fact"] for line in lines if line["outcome"] in LEARNED_OUTCOMES]
-    rows = Fact.objects.select_related("reminder")
-    facts = once(("learned", *pks), lambda: rows.in_bulk(pks)) if pks else {}
+    rows = once(("learned", *pks), lambda: _learned(facts=pks)) if pks else []
+    facts = {fact.pk: fact for fact in rows}
     return [facts[pk] for pk in dict.fromkeys(pks) if pk in facts]
+
+
+@prepared(facts="bigint[]")
+def _learned(facts):
+    return Fact.objects.select_related("reminder").filter(pk__any_of=facts)
 
 
 def correction_line(group: Sequence[Message], learned: Sequence[Applied], *, person: str) -> str:

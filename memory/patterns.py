@@ -100,17 +100,20 @@ def match(
     Without `shared` only those of the chat.
     """
     folded = f" {' '.join(_words(text))} "
-    live = Pattern.objects.live()
-    has_none = in_turn() and not get_or_load(space, "patterns", live.filter(space=space).exists)
+    has_none = in_turn() and not get_or_load(space, "patterns", lambda: _has_any(space))
     if not folded.strip() or has_none:
         return []
     matches = []
-    for pattern in live.in_scope(space, chat, shared=shared).order_by("pk"):
+    for pattern in Pattern.objects.live().in_scope(space, chat, shared=shared).order_by("pk"):
         hits, of = coverage(pattern.trigger, folded)
         score = len(hits) / of * pattern.confidence if of else 0.0
         if score > 0 and score >= at_least:
             matches.append(Match(pattern, score, tuple(hits), of))
     return sorted(matches, key=lambda m: -m.score)
+
+
+def _has_any(space: Space) -> bool:
+    return Pattern.objects.live().filter(space=space).exists()
 
 
 def coverage(trigger: str, message: str) -> tuple[list[str], int]:
@@ -125,9 +128,10 @@ def coverage(trigger: str, message: str) -> tuple[list[str], int]:
 
 def reinforce(patterns: list[Pattern], *, now: datetime | None = None) -> None:
     """Count that a reply used these habits; that is not a change in their history."""
-    Pattern.objects.filter(pk__in=[pattern.pk for pattern in patterns]).update(
-        use_count=F("use_count") + 1, last_used_at=now or timezone.now()
-    )
+    if patterns:
+        Pattern.objects.filter(pk__in=[pattern.pk for pattern in patterns]).update(
+            use_count=F("use_count") + 1, last_used_at=now or timezone.now()
+        )
 
 
 @transaction.atomic

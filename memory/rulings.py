@@ -150,7 +150,8 @@ def _in_force(space: Space, kind: str) -> models.QuerySet:
 
 def _has_none(space: Space, kind: str) -> bool:
     """Whether the turn knows already that there is none, as in most spaces."""
-    return in_turn() and not get_or_load(space, f"rulings {kind}", _active(space, kind).exists)
+    name = f"rulings {kind}"
+    return in_turn() and not get_or_load(space, name, lambda: _active(space, kind).exists())
 
 
 def _active(space: Any, kind: str) -> models.QuerySet:

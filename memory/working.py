@@ -60,7 +60,7 @@ def clear(chat: Chat, *, by: str, now: datetime | None = None) -> ChangeResult:
 
 def current(chat: Chat, *, now: datetime | None = None) -> WorkingNote | None:
     """Return the note, unless it is missing, empty or stale."""
-    note = once(("note", chat.pk), WorkingNote.objects.filter(chat=chat).first)
+    note = once(("note", chat.pk), lambda: WorkingNote.objects.filter(chat=chat).first())
     if note is None or is_empty(note) or is_stale(note, now=now):
         return None
     return note

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from uuid import UUID, uuid4
 
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Greatest
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -194,21 +194,39 @@ def short_term(
 ) -> list[Message]:
     """Return the last messages that a reply sees, oldest first, by number and age."""
     now = now or timezone.now()
-    options = chat.space.options
-    before_pk = before.pk if before else None
-    newest = _newest(chat=chat.pk, now=now, before=before_pk, limit=options.history_messages)
-    near = now - timedelta(minutes=options.history_minutes)
+    before_pk, limit = before.pk if before else None, chat.space.options.history_messages
+    newest = _newest(chat=chat.pk, now=now, before=before_pk, limit=limit)
+    seen = _number_seen(chat.space, [message.sent_at for message in newest], now=now)
+    return newest[:seen][::-1]
+
+
+def first_seen(chat: Chat, *, now: datetime) -> int | None:
+    """Return the oldest message that a reply would see, by its id."""
+    limit = chat.space.options.history_messages
+    newest = _newest_times(chat=chat.pk, now=now, limit=limit)
+    seen = _number_seen(chat.space, [sent_at for _pk, sent_at in newest], now=now)
+    return newest[seen - 1][0] if seen else None
+
+
+def _number_seen(space: Space, times: Sequence[datetime], *, now: datetime) -> int:
+    """Return how many messages, sent at these times, newest first, a reply sees."""
+    near = now - timedelta(minutes=space.options.history_minutes)
     far = now - timedelta(hours=MIN_MESSAGES_HOURS)
-    seen = [
-        message
-        for place, message in enumerate(newest)
-        if message.sent_at >= near or (place < MIN_MESSAGES and message.sent_at >= far)
-    ]
-    return seen[::-1]
+    recent = sum(sent_at >= near for sent_at in times)
+    return max(recent, sum(sent_at >= far for sent_at in times[:MIN_MESSAGES]))
+
+
+@prepared(chat="bigint", now="timestamptz")
+def _newest_times(chat, now, limit):
+    return _newest_first(chat, now, None, limit).values_list("pk", "sent_at")
 
 
 @prepared(chat="bigint", now="timestamptz", before="bigint")
 def _newest(chat, now, before, limit):
+    return _newest_first(chat, now, before, limit)
+
+
+def _newest_first(chat: Any, now: Any, before: Any, limit: int) -> QuerySet[Message]:
     messages = Message.objects.filter(chat=chat, sent_at__lte=now, silenced_by=None)
     messages = messages.filter(pk__lt=before) if before else messages
     messages = messages.exclude(role=Message.Role.SYSTEM)

@@ -8,12 +8,13 @@ without that message.
 import json
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from typing import Any
 
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery, Sum
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from memory.chats.service import short_term
+from memory.chats.service import first_seen
 from memory.guards.screening import screen
 from memory.models import Chat, ChatSummary, Episode, Message, Unit
 from memory.models.prepared import prepared
@@ -38,7 +39,7 @@ decisions, open questions and what was agreed; leave out greetings, secrets and 
 an assistant how to behave."""
 
 
-def usable_messages(chat: Chat | OuterRef) -> QuerySet[Message]:
+def usable_messages(chat: Any) -> QuerySet[Message]:
     """Return the messages that a summary of the chat may rest on."""
     messages = Message.objects.filter(chat=chat, silenced_by=None)
     messages = messages.exclude(role=Message.Role.SYSTEM)
@@ -47,9 +48,12 @@ def usable_messages(chat: Chat | OuterRef) -> QuerySet[Message]:
 
 def current(chat: Chat) -> ChatSummary | None:
     """Return the summary, unless a message that it rests on may not be used any more."""
-    row = once(("summary", chat.pk), ChatSummary.objects.filter(chat=chat).first)
-    is_current = row and _count_and_checksum(chat, row.until) == (row.messages, row.checksum)
-    return row if is_current else None
+    row = once(("summary", chat.pk), lambda: ChatSummary.objects.filter(chat=chat).first())
+    return row if row and _is_current(row) else None
+
+
+def _is_current(row: ChatSummary) -> bool:
+    return _count_and_checksum(row.chat_id, row.until) == (row.messages, row.checksum)
 
 
 def compact(
@@ -61,35 +65,47 @@ def compact(
     """
     now = now or timezone.now()
     # Most chats are short: then one query is enough.
-    if not _may_need_summary(chat=chat.pk):
+    known = next(iter(_with_summary(chat=chat.pk)), None)
+    if known is None:
         return None
-    stored = ChatSummary.objects.filter(chat=chat).first()
-    row, window = current(chat) if stored else None, short_term(chat, now=now)
-    older = usable_messages(chat).filter(pk__lt=window[0].pk) if window else usable_messages(chat)
-    fresh = older.filter(pk__gt=row.until) if row else older
-    waiting = fresh.count()
-    if waiting < MIN_WAITING and (row or not stored):
+    stored = getattr(known, "summary", None)
+    row, first = stored if stored and _is_current(stored) else None, first_seen(chat, now=now)
+    since = row.until if row else None
+    is_due = len(_waiting(chat=chat.pk, since=since, before=first)) == MIN_WAITING
+    if not is_due and (row or not stored):
         return row
+    older = usable_messages(chat).filter(pk__lt=first) if first else usable_messages(chat)
+    fresh = older.filter(pk__gt=row.until) if row else older
     until = older.order_by("-pk").values_list("pk", flat=True).first()
     text, mode = "", ""
-    if until and (stored or waiting >= MIN_WAITING):
+    if until:
         text, mode = _summarise(chat, fresh, row, complete=complete)
     if not text or not until:
         # An outdated summary is deleted also when nothing replaces it.
         if row is None:
             ChatSummary.objects.filter(chat=chat).delete()
         return row
-    count, checksum = _count_and_checksum(chat, until)
+    count, checksum = _count_and_checksum(chat.pk, until)
     values = {"messages": count, "checksum": checksum, "until": until, "made_at": now}
     values |= {"space": chat.space, "text": text, "mode": mode}
     return ChatSummary.objects.update_or_create(chat=chat, defaults=values)[0]
 
 
 @prepared(chat="bigint")
-def _may_need_summary(chat):
+def _with_summary(chat):
+    """Return the chat with its summary, if it has one or may need one."""
     has_one = Q(Exists(ChatSummary.objects.filter(chat=chat)))
     is_long = Q(Exists(usable_messages(chat).order_by("-pk")[MIN_WAITING : MIN_WAITING + 1]))
-    return Chat.objects.filter(has_one | is_long, pk=chat).values_list("pk")
+    return Chat.objects.select_related("summary").filter(has_one | is_long, pk=chat)
+
+
+@prepared(chat="bigint", since="bigint", before="bigint")
+def _waiting(chat, since, before):
+    """Return the first messages that the summary does not have yet and no reply sees any more."""
+    messages = usable_messages(chat)
+    messages = messages.filter(pk__gt=since) if since else messages
+    messages = messages.filter(pk__lt=before) if before else messages
+    return messages.order_by("pk").values_list("pk")[:MIN_WAITING]
 
 
 def unfit() -> QuerySet[ChatSummary]:
@@ -102,10 +118,15 @@ def unfit() -> QuerySet[ChatSummary]:
     return rows.exclude(n=F("messages"), total=F("checksum")).select_related("chat__space")
 
 
-def _count_and_checksum(chat: Chat, until: int) -> tuple[int, int]:
-    messages = usable_messages(chat).filter(pk__lte=until)
-    sums = messages.aggregate(count=Count("pk"), total=Coalesce(Sum("pk"), 0))
-    return sums["count"], sums["total"]
+def _count_and_checksum(chat: int, until: int) -> tuple[int, int]:
+    count, total = next(iter(_sums(chat=chat, until=until)), (0, 0))
+    return count, total
+
+
+@prepared(chat="bigint", until="bigint")
+def _sums(chat, until):
+    messages = usable_messages(chat).filter(pk__lte=until).order_by().values("chat")
+    return messages.annotate(n=Count("pk"), total=Sum("pk")).values_list("n", "total")
 
 
 def _summarise(

@@ -125,10 +125,13 @@ def _compared(
     ignore: Fact | None,
 ) -> Iterable[Fact]:
     """Return up to two hundred facts in short: only the few that give way are read whole."""
-    if speaker and speaker.author_id and ignore and subject:
+    if speaker and ignore and subject:
+        filters = {"space": space.pk, "chat": chat and chat.pk, "subject": subject}
+        filters |= {"new": ignore.pk, "whole_space": whole_space}
+        if not speaker.author_id:
+            return _told_by_name(here=speaker.chat_id, author=speaker.author, **filters)
         accounts = [f"{channel}:{number}" for channel, number in speaker_of(speaker)]
-        filters = {"chat": chat and chat.pk, "subject": subject, "accounts": accounts}
-        return _told_by(space=space.pk, new=ignore.pk, whole_space=whole_space, **filters)
+        return _told_by(accounts=accounts, **filters)
     rows = reachable(space, chat, whole_space=whole_space, speaker=speaker)
     if ignore is not None:
         rows = rows.exclude(pk=ignore.pk)
@@ -141,6 +144,17 @@ def _told_by(space, chat, new, subject, accounts, whole_space):
     account = Concat("message__chat__channel", Value(":"), "message__author_id")
     rows = reachable(space, chat, whole_space=whole_space).exclude(pk=new).alias(account=account)
     by_speaker = Q(account__any_of=accounts, message__role=Message.Role.USER)
+    rows = rows.filter(by_speaker | Q(message=None))
+    return _candidates(rows, "", subject, is_told=True)
+
+
+@prepared(
+    space="bigint", chat="bigint", new="bigint", subject="varchar", here="bigint", author="varchar"
+)
+def _told_by_name(space, chat, new, subject, here, author, whole_space):
+    """The same where one chat knows a person by name alone."""
+    rows = reachable(space, chat, whole_space=whole_space).exclude(pk=new)
+    by_speaker = Q(message__chat=here, message__author_id="", message__author=author)
     rows = rows.filter(by_speaker | Q(message=None))
     return _candidates(rows, "", subject, is_told=True)
 

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from memory.extraction import rescheduling
 from memory.extraction.grammar.sentences import data_beside
@@ -45,6 +46,8 @@ class Intent:
     plans: bool = False
 
 
+# A message is read for several reasons, whole and sentence by sentence.
+@lru_cache(maxsize=128)
 def read(text: str) -> Intent:
     line = without_lead_in(written_out(text.strip().replace("’", "'")))
     parts = sentences(line)
@@ -171,6 +174,7 @@ def is_request(text: str) -> bool:
     return bool(_DATA.requests.match(line) or (order and _DATA.object.match(order["rest"])))
 
 
+@lru_cache(maxsize=128)
 def is_question(text: str) -> bool:
     line = plain(text)
     if reminder(line):

@@ -280,9 +280,12 @@ def _answer_unless(answer: str, empty: set[str]) -> str:
 
 
 def _state(space: Space) -> dict | None:
-    rows = Identity.objects.filter(space=space).values_list("bootstrap", flat=True)
-    stored = deepcopy(get_or_load(space, "bootstrap", rows.first))
+    stored = deepcopy(get_or_load(space, "bootstrap", lambda: _stored_state(space)))
     return stored if isinstance(stored, dict) else None
+
+
+def _stored_state(space: Space) -> dict | None:
+    return Identity.objects.filter(space=space).values_list("bootstrap", flat=True).first()
 
 
 def traits(profile: Profile) -> str:

@@ -17,8 +17,12 @@ SHIPPED = Path(__file__).parent / "shipped"
 
 def read(space: Space) -> str:
     """Return the core of the space, or the shipped one in its language."""
-    own = Identity.objects.filter(space=space).values_list("core", flat=True)
-    return (get_or_load(space, "core", own.first) or "").strip() or shipped(space.language)
+    own = get_or_load(space, "core", lambda: _own(space))
+    return (own or "").strip() or shipped(space.language)
+
+
+def _own(space: Space) -> str | None:
+    return Identity.objects.filter(space=space).values_list("core", flat=True).first()
 
 
 @transaction.atomic

@@ -27,9 +27,12 @@ KEYED = re.compile(r"([^\W_][\w /-]{0,39}):\s+(\S.*)", re.DOTALL)
 
 def active(space: Space, *, pairs: Collection[tuple[str, str]] | None = None) -> list[Preference]:
     """Return those in force; with `pairs` those of a person with these (channel, author id)."""
-    stored = Preference.objects.filter(space=space, status=Preference.Status.ACTIVE)
-    rows = get_or_load(space, "preferences", lambda: list(stored))
+    rows = get_or_load(space, "preferences", lambda: _stored(space))
     return [row for row in rows if pairs is None or row.holds_for(pairs)]
+
+
+def _stored(space: Space) -> list[Preference]:
+    return list(Preference.objects.filter(space=space, status=Preference.Status.ACTIVE))
 
 
 def is_worded(preference: Preference) -> bool:

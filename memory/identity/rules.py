@@ -103,14 +103,22 @@ def active(space: Space, *, pairs: Collection[tuple[str, str]] | None = None) ->
 
     With `pairs` only those for a person with these (channel, author id) pairs.
     """
-    rows = Rule.objects.filter(space=space, status=Rule.Status.ACTIVE)
-    own = get_or_load(space, "rules", lambda: list(rows))
+    own = get_or_load(space, "rules", lambda: _own(space))
     own = [rule for rule in own if pairs is None or rule.holds_for(pairs)]
     names = {rule.slug for rule in own}
-    shipped_rules = [Rule(space=space, **rule) for rule in shipped(space.language)]
+    usual = f"rules shipped in {space.language}"
+    shipped_rules = get_or_load(space, usual, lambda: _shipped_rows(space))
     not_replaced = [rule for rule in shipped_rules if rule.slug not in names]
     # A blank row of a shipped rule's name is how that rule is retired.
     return not_replaced + [rule for rule in own if rule.instruction or rule.forbidden]
+
+
+def _own(space: Space) -> list[Rule]:
+    return list(Rule.objects.filter(space=space, status=Rule.Status.ACTIVE))
+
+
+def _shipped_rows(space: Space) -> list[Rule]:
+    return [Rule(space=space, **rule) for rule in shipped(space.language)]
 
 
 @transaction.atomic

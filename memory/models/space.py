@@ -2,6 +2,7 @@ import secrets
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from copy import deepcopy
 from datetime import date, datetime
 from typing import Any, TypeVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -97,6 +98,8 @@ def get_or_load(space: "Space", name: str, load: Callable[[], Value]) -> Value:
 class Space(models.Model):
     """A hard wall: nothing remembered in one space is ever seen in another."""
 
+    # What was read of the settings, and what they were then.
+    _options_read: tuple[tuple[dict, dict], options.Options] | None = None
     # A space is not undone; changes of its settings are.
     UNDO_CREATE = {}
 
@@ -131,7 +134,11 @@ class Space(models.Model):
     @property
     def options(self) -> options.Options:
         """Return the settings with every default filled in, typed and in range."""
-        return options.read(self.settings)
+        stored = settings.OPTION_DEFAULTS, self.settings
+        # A turn asks for them thirty times.
+        if self._options_read is None or self._options_read[0] != stored:
+            self._options_read = deepcopy(stored), options.read(self.settings)
+        return self._options_read[1]
 
 
 class Member(models.Model):

@@ -167,13 +167,18 @@ def _root(word: str) -> str:
 
 def detect_language(text: str) -> str:
     """Return en or es by common words and endings; empty when neither is likely."""
-    tokens = words(text[:2000])[:200]
+    return _language(text[:2000])
+
+
+@lru_cache(maxsize=256)
+def _language(text: str) -> str:
+    tokens = words(text)[:200]
     scores = {
         lang: float(sum(w in vocabulary for w in tokens)) for lang, vocabulary in TELLTALE.items()
     }
     for lang, ending in _ENDING.items():
         scores[lang] += 0.4 * sum(bool(ending.search(w)) for w in tokens)
-    scores["es"] += 2 * any(char in text[:2000] for char in "¿¡")
+    scores["es"] += 2 * any(char in text for char in "¿¡")
     best = max(("en", "es"), key=lambda lang: scores[lang])
     other = max(score for lang, score in scores.items() if lang != best)
     return best if scores[best] > other else ""

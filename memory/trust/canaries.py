@@ -48,8 +48,12 @@ def planted(space: Space) -> QuerySet[Fact]:
 
 def known(space: Space) -> list[tuple[int, int, str, str]]:
     """Return number, chat, subject and text of each, as this process knows them."""
-    rows = planted(space).values_list("pk", "chat_id", "subject", "text")
-    return cache.get_or_set(f"canaries/{space.pk}", lambda: list(rows), CACHE_SECONDS) or []
+    name = f"canaries/{space.pk}"
+    return cache.get_or_set(name, lambda: _planted_words(space), CACHE_SECONDS) or []
+
+
+def _planted_words(space: Space) -> list[tuple[int, int, str, str]]:
+    return list(planted(space).values_list("pk", "chat_id", "subject", "text"))
 
 
 def _tells(canary: str, subject: str, text: str) -> bool:
