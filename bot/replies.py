@@ -3,6 +3,7 @@
 import re
 import time
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -262,17 +263,20 @@ def keep_receipt(thought: Thought, reply: Message, *, now: datetime) -> SelfChec
     return row
 
 
-def read_now(chat: Chat, group: Sequence[Message], *, now: datetime) -> None:
+def read_now(chat: Chat, group: Sequence[Message], *, has_unread: bool, now: datetime) -> None:
     """Learn from the messages before they are answered, if that takes milliseconds.
 
-    What takes longer, and what a model is asked about, is left to the ingest job.
+    What takes longer, and what a model is asked about, is left to the ingest job. Where the chat
+    `has_unread` messages from before, they are read first.
     """
     if available("extract", space=chat.space):
         return
     # A terminal shows nothing later: there the reply waits until it is read.
     patience = TERMINAL_SECONDS if chat.channel == "console" else settings.READ_SECONDS
     known = {message.pk: message for message in group}
-    waiting = ingest.waiting_in(chat, until=group[-1].pk)
+    # Copies: what is rolled back leaves no trace on the messages that are answered.
+    copies = [copy(message) for message in group]
+    waiting = ingest.waiting_in(chat, until=group[-1].pk) if has_unread else copies
     for message in ingest.read(waiting, within=patience, now=now):
         if row := known.get(message.pk):
             for name in ("journal", "episode_id", "ingested_at"):

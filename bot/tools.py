@@ -28,6 +28,7 @@ from memory.llm.complete import complete
 from memory.llm.providers import PROVIDERS
 from memory.llm.request import Completion, ProviderError, Round, Tool, ToolCall
 from memory.models import Chat, Fact, Message
+from memory.models.space import clear_turn_cache
 from memory.prompt import sections
 from memory.retrieval.ranking import Scored
 from memory.retrieval.recall import recall
@@ -192,6 +193,7 @@ class Toolbox:
         with transaction.atomic():
             results: list[Applied] = apply(split, **options)
             transaction.set_rollback(True)
+        clear_turn_cache()
         done = results[0].done
         outcome = done.outcome if done else "error"
         if outcome not in OUTCOMES:

@@ -13,6 +13,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import OperationalError, transaction
+from django.db.models import Exists, OuterRef
 from django.utils import translation
 from django.utils.translation import gettext as _
 from psycopg.errors import DeadlockDetected
@@ -134,6 +135,8 @@ def answer(message_id: int, *, now: datetime) -> None:
     for row in waiting:
         row.chat, row.space = chat, chat.space
     limits = {"size": options.batch_size, "longest": options.batch_wait}
+    # Whether something that was answered before was not read yet; then its facts come first.
+    has_unread = message.has_unread
     for group in groups(waiting, message_id=message.pk, now=now, **limits):
         with logs.trace(f"m{group[-1].pk}"), translation.override(language(chat, group)):
             commanded = [
@@ -146,11 +149,12 @@ def answer(message_id: int, *, now: datetime) -> None:
             rest = [row for row in group if row not in commanded]
             try:
                 if rest:
-                    _reply(chat, rest, now=now)
+                    _reply(chat, rest, has_unread=has_unread, now=now)
             except ProviderError:
                 # The command still works; the messages before it have jobs of their own.
                 if not inbox.is_command(message.text):
                     raise
+            has_unread = True
 
 
 @prepared(message="bigint")
@@ -158,6 +162,8 @@ def _waiting(message):
     """Return what is unanswered in the chat of this message, with what a turn needs of it."""
     here = Message.objects.filter(pk=message).values("chat")
     rows = Message.objects.filter(chat__in=here, role=Message.Role.USER, handled_at=None)
+    unread = ingest.waiting(OuterRef("space"), chat=OuterRef("chat")).exclude(handled_at=None)
+    rows = rows.annotate(has_unread=Exists(unread.order_by()))
     return rows.select_related("chat__space", "chat__working_note", "chat__summary").order_by("pk")
 
 
@@ -183,11 +189,11 @@ def _run_command(chat: Chat, message: Message, *, now: datetime) -> None:
 
 
 @one_turn()
-def _reply(chat: Chat, group: list[Message], *, now: datetime) -> None:
+def _reply(chat: Chat, group: list[Message], *, has_unread: bool, now: datetime) -> None:
     for name, row in (("note", "working_note"), ("summary", "summary")):
         store_for_turn((name, chat.pk), getattr(chat, row, None))
     try:
-        replies.read_now(chat, group, now=now)
+        replies.read_now(chat, group, has_unread=has_unread, now=now)
         thought = replies.think(chat, group, now=now)
     except ProviderError as error:
         send_outage_reply(chat, group, error, now=now)

@@ -24,6 +24,7 @@ from memory.models import Chat, Entity, Fact, Mention, Message, Space
 from memory.models.entity import key_of
 from memory.models.fact import FactQuerySet
 from memory.models.prepared import insert, prepared
+from memory.models.space import once
 from memory.spaces.chat_links import speaker_of
 from memory.text import normalise as text
 from memory.text.kinship import NOBODY, ONLY_ONE, PETS, Relative, relatives_in, ways_to
@@ -165,6 +166,11 @@ def speaker(message: Message) -> Entity | None:
     """Return who wrote the message, made when new; without an account, within this chat only."""
     if message.role != Message.Role.USER or not message.author:
         return None
+    # Each of its facts asks for them again.
+    return once(("speaker", message.pk), lambda: _speaker(message))
+
+
+def _speaker(message: Message) -> Entity | None:
     if not message.author_id:
         return _Scope(message.space, message.chat).find_or_make(message.author)
     accounts = sorted(f"{channel}:{number}" for channel, number in speaker_of(message))

@@ -9,7 +9,6 @@ from uuid import UUID, uuid4
 
 from django.db import transaction
 from django.db.models import F, Q, QuerySet
-from django.db.models.functions import Greatest
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -18,7 +17,7 @@ from memory.guards.screening import Screened, redacted, screen, screen_message
 from memory.history import actors, audit, rows
 from memory.history.changes import ChangeResult
 from memory.models import Chat, Episode, Member, Message, SilencedMessage, Space
-from memory.models.prepared import insert, prepared, prepared_update
+from memory.models.prepared import insert, prepared
 from memory.text import normalise as text
 
 KEY = re.compile(r"[A-Za-z0-9_-]{1,161}\Z")
@@ -30,6 +29,15 @@ FORWARDED = "forwarded:"
 # After a long silence a reply still sees so many messages of the last hours.
 MIN_MESSAGES = 4
 MIN_MESSAGES_HOURS = 4
+# Greatest ignores a null: an older import never moves the clock back.
+WITH_CHAT = """
+WITH message AS ({}),
+chat AS (
+  UPDATE memory_chat SET last_message_at = greatest(last_message_at, %s)
+  WHERE id = %s AND EXISTS (SELECT FROM message)
+)
+SELECT id FROM message
+"""
 
 
 class BadChatId(ValueError):
@@ -118,16 +126,7 @@ def receive(
     if chat.incognito_since:
         # In the transcript until the incognito part ends; nothing learns from it.
         values |= {"not_recalled": Message.NotRecalled.INCOGNITO, "ingested_at": sent_at}
-    message, is_new = _get_or_create_message(chat, stored_id(external_id), values)
-    if is_new:
-        # Greatest ignores a null: an older import never moves the clock back.
-        _set_last_message(chat=chat.pk, at=sent_at)
-    return Received(message, is_new)
-
-
-@prepared_update(chat="bigint", at="timestamptz")
-def _set_last_message(chat, at):
-    return Chat.objects.filter(pk=chat), {"last_message_at": Greatest("last_message_at", at)}
+    return _get_or_create_message(chat, stored_id(external_id), values)
 
 
 def begin_incognito(chat: Chat, *, now: datetime | None = None) -> bool:
@@ -284,7 +283,8 @@ def _describe(screened: Screened, fields: dict) -> dict:
 def _get_or_create_message(chat: Chat, external_id: str, values: dict) -> Received:
     message = Message(chat=chat, external_id=external_id or uuid4().hex, **values)
     # Without an id of the channel every message is a new one.
-    if insert(message, unless_there=bool(external_id)):
+    is_known, now_last = bool(external_id), [message.sent_at, chat.pk]
+    if insert(message, unless_there=is_known, within=WITH_CHAT, more=now_last):
         return Received(message, True)
     return Received(Message.objects.get(chat=chat, external_id=external_id), False)
 

@@ -66,7 +66,7 @@ class Taken(NamedTuple):
     done: ChangeResult | None = None
 
 
-def waiting(space: Space, *, chat: Chat | None = None) -> QuerySet:
+def waiting(space: Any, *, chat: Any = None) -> QuerySet:
     """Return what was not looked through yet, oldest first. Imports bring their own facts."""
     rows = Message.objects.filter(space=space, role=Message.Role.USER, ingested_at=None)
     rows = rows.exclude(trace=Message.Trace.IMPORT)

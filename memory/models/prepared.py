@@ -8,7 +8,7 @@ from functools import cache, update_wrapper
 from typing import Any
 
 import psycopg
-from django.db import connection, models
+from django.db import DEFAULT_DB_ALIAS, connection, connections, models
 from django.db.models.constants import OnConflict
 from django.db.models.query import get_related_populators
 from django.db.models.sql import InsertQuery, UpdateQuery
@@ -105,14 +105,18 @@ _INSERTS: dict[tuple[type[models.Model], bool], str] = {}
 _WRITES: dict[tuple[type[models.Model], tuple[str, ...]], str] = {}
 
 
-def insert(row: models.Model, *, unless_there: bool = False) -> bool:
+def insert(
+    row: models.Model, *, unless_there: bool = False, within: str = "{}", more: Sequence = ()
+) -> bool:
     """Insert the row, without signals; tell whether it is new.
 
-    `unless_there` does nothing when a unique constraint has such a row already.
+    `unless_there` does nothing when a unique constraint has such a row already. `within` is a
+    statement that does more beside it: it has `{}` for this one and returns the id that this one
+    returns; `more` are the values behind it.
     """
     sql, params = insert_sql(row, unless_there=unless_there)
     with connection.cursor() as cursor:
-        cursor.execute(sql, params)
+        cursor.execute(within.format(sql), [*params, *more])
         inserted = cursor.fetchone()
     if inserted is None:
         return False
@@ -135,7 +139,8 @@ def insert_sql(row: models.Model, *, unless_there: bool = False) -> tuple[str, l
 
 
 def _column_values(row: models.Model, fields: list, *, add: bool) -> list:
-    return [field.get_db_prep_save(field.pre_save(row, add), connection) for field in fields]
+    django = connections[DEFAULT_DB_ALIAS]
+    return [field.get_db_prep_save(field.pre_save(row, add), django) for field in fields]
 
 
 @cache
@@ -219,13 +224,14 @@ def cursor_for(sql: str) -> Any:
     History puts a statement of its own before a write, and pgtrigger.ignore() before every one;
     two together cannot be prepared.
     """
+    # The connection of this thread, looked up once.
+    django: Any = connections[DEFAULT_DB_ALIAS]
     is_write = not sql.lstrip().startswith("SELECT")
-    pooled = connection.settings_dict.get("DISABLE_SERVER_SIDE_CURSORS")
-    wrappers = connection.execute_wrappers
+    pooled = django.settings_dict.get("DISABLE_SERVER_SIDE_CURSORS")
+    wrappers = django.execute_wrappers
     ignoring = any(wrapper.__module__.startswith("pgtrigger") for wrapper in wrappers)
     if pooled or ignoring or (is_write and wrappers):
-        return connection.cursor()
-    connection.ensure_connection()
-    connection.connection.prepare_threshold = 0
-    django: Any = connection
-    return django._prepare_cursor(psycopg.Cursor(connection.connection))
+        return django.cursor()
+    django.ensure_connection()
+    django.connection.prepare_threshold = 0
+    return django._prepare_cursor(psycopg.Cursor(django.connection))

@@ -27,7 +27,7 @@ from memory.prompt import sections
 from memory.retrieval import gate, receipts
 from memory.retrieval.keywords import Expand
 from memory.retrieval.ranking import Scored
-from memory.retrieval.recall import Judge, Recalled, add_surroundings, recall
+from memory.retrieval.recall import UNASKED, Judge, Recalled, add_surroundings, recall
 from memory.retrieval.understand import asks_earlier
 from memory.spaces.chat_links import hears_the_space, ids_of, said_by_same
 from memory.text.normalise import fold, folded_words, token_estimate
@@ -126,6 +126,7 @@ def keep(context: Context, *, reply: Message, now: datetime | None = None) -> di
             sections=context.sections,
             marks=reply_marks,
             habits=[(match.pattern.pk, match.score) for match in context.habits],
+            unsaved=context.recall.unjudged == UNASKED,
         )
         receipts.add(context.recall.receipt, context.looked_up, reply=reply.text)
         receipts.add_listed(context.recall.receipt, context.listed)

@@ -42,6 +42,8 @@ from memory.vectors.embed import Embedder, EmbeddingFailed
 log = logging.getLogger(__name__)
 
 LIMIT = 20
+# Why the judge read nothing: the text asked for nothing.
+UNASKED = "unasked"
 # As seed 002: a few episodes say enough, facts are short.
 MAX_BY_KIND = {"episode": 3}
 KINDS_BY_WORTH = ("fact", "message", "episode")
@@ -157,9 +159,10 @@ def recall(
     memory), prompt (take only what may help a model), seen and seen_texts (messages that are in
     the prompt already, by id and by words), expand and judge (models; both optional).
 
-    A text that `asks` for nothing gets nothing, and a receipt that says so. Without `save` nothing
-    is written: no receipt, no vector. `as_of` asks what would have come to mind at that time, from
-    memory as it stood; it is the now of the question and writes nothing.
+    A text that `asks` for nothing gets nothing, and a receipt that says so, to be stored with the
+    reply. Without `save` nothing is written: no receipt, no vector. `as_of` asks what would have
+    come to mind at that time, from memory as it stood; it is the now of the question and writes
+    nothing.
     `valid_at` asks of another day: what held then as it is believed now, or as of `as_of`.
     """
     now, save = as_of or now or timezone.now(), save and as_of is None and valid_at is None
@@ -181,7 +184,7 @@ def recall(
         if asks:
             result = _recall(request, clock)
         else:
-            result.unjudged = "unasked"
+            result.unjudged = UNASKED
             result.profile, result.strict = request.profile, request.strict
     except Exception as error:
         log.exception("recall failed in space %s", space.pk)
@@ -191,8 +194,9 @@ def recall(
         # A chat of another space was refused; its name does not stand on a receipt of this one.
         here = chat if chat and chat.space_id == space.pk else None
         result.receipt = _write_receipt(
-            result, space=space, chat=here, person=person, message=message, now=now
-        )
+            result, space=space, chat=here, person=person, message=message, now=now,
+            unsaved=result.unjudged == UNASKED,
+        )  # fmt: skip
     return result
 
 
@@ -536,12 +540,12 @@ def _diverse(profile: Profile, passed: list[Scored]) -> list[Scored]:
     return mixed + tail
 
 
-def _write_receipt(result: Recalled, **fields: Any) -> Recall | None:
+def _write_receipt(result: Recalled, *, unsaved: bool, **fields: Any) -> Recall | None:
     # One statement: a transaction of its own only inside of another.
-    guard = transaction.atomic if connection.in_atomic_block else nullcontext
+    is_inside = connection.in_atomic_block and not unsaved
     try:
-        with guard():
-            return receipts.write(result, **fields)
+        with transaction.atomic() if is_inside else nullcontext():
+            return receipts.write(result, unsaved=unsaved, **fields)
     except Exception:
         # A receipt that cannot be written must not cost the answer.
         log.exception("the receipt of a recall could not be written")

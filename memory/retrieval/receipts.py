@@ -5,11 +5,9 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from django.db import connection
-
 from memory.guards.screening import redacted
 from memory.models import Chat, Episode, Fact, Message, Recall, RecallItem, Space
-from memory.models.prepared import insert_sql, save_fields
+from memory.models.prepared import insert, save_fields
 from memory.retrieval.ranking import Scored, parts
 from memory.text import normalise as text
 
@@ -21,7 +19,7 @@ RECALL_FIELDS = "mode strict confidence level candidates tokens budget ms error"
 ITEM_FIELDS = "rank kind score confidence lanes cut tokens mark".split()
 # Forty rows through the ORM cost as much as the whole recall; as one value they cost nothing.
 WRITE = """
-WITH receipt AS ({receipt}),
+WITH receipt AS ({}),
 item AS (
   INSERT INTO memory_recallitem (recall_id, kind, fact_id, episode_id, message_id,
     rank, score, confidence, parts, lanes, injected, cut, tokens, mark)
@@ -44,8 +42,9 @@ def write(
     person: str,
     now: datetime,
     message: Message | None = None,
+    unsaved: bool = False,
 ) -> Recall:
-    """Store a recall with its items, in one statement."""
+    """Store a recall with its items, in one statement; `unsaved` leaves it to attach()."""
     question = result.question
     cue = question.cues[0] if question.cues else None
     receipt = Recall(
@@ -70,11 +69,8 @@ def write(
     receipt.left_out = _left_out(result.cut[:KEPT_CUT], first=len(result.items) + 1)
     receipt.left_out |= {name: value for name, value in notes.items() if value}
     items = [_item(item, rank) for rank, item in enumerate(result.items, start=1)]
-    statement, values = insert_sql(receipt)
-    with connection.cursor() as cursor:
-        cursor.execute(WRITE.format(receipt=statement), [*values, json.dumps(items)])
-        receipt.pk = cursor.fetchone()[0]
-    receipt._state.adding, receipt._state.db = False, connection.alias
+    if not unsaved:
+        insert(receipt, within=WRITE, more=[json.dumps(items)])
     return receipt
 
 
@@ -85,15 +81,19 @@ def attach(
     sections: dict[str, int] | None = None,
     marks: Mapping[int, str] = {},
     habits: Sequence[tuple[int, float]] = (),
+    unsaved: bool = False,
 ) -> None:
     """Attach the recall to its reply, with the sizes of the prompt's sections.
 
     `marks` says what the reply made of a memory, by its rank; `habits` are the patterns that fired,
-    with how well they fitted.
+    with how well they fitted. One that was left `unsaved` is stored here.
     """
     receipt.reply = reply
     receipt.sections = sections or receipt.sections
-    save_fields(receipt, "reply", "sections")
+    if unsaved:
+        insert(receipt)
+    else:
+        save_fields(receipt, "reply", "sections")
     for mark in set(marks.values()):
         ranks = [rank for rank, other in marks.items() if other == mark]
         receipt.items.filter(rank__in=ranks).update(mark=mark)

@@ -57,7 +57,7 @@ def test_messages_in_quick_succession_are_one_turn(chat, llm):
     assert not Message.objects.filter(role="user", handled_at=None).exists()
 
 
-@pytest.mark.parametrize(("said", "most"), [("Number {n} is called Momo", 38), ("Ahoy {n}", 30)])
+@pytest.mark.parametrize(("said", "most"), [("Number {n} is called Momo", 32), ("Ahoy {n}", 23)])
 def test_a_turn_asks_the_database_no_more_than_it_must(space, settings, said, most):
     """What a message costs: `python -m bench.talk --profile 40` says by which line."""
     settings.PROVIDER = "offline"
