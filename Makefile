@@ -2,6 +2,8 @@ PYTHON ?= python3
 BIN = .venv/bin
 ENOUGH = import sys; sys.exit(sys.version_info < (3, 11) and "Keno needs Python 3.11 or newer: make $@ PYTHON=python3.12")
 PIP_OPTIONS = --quiet --disable-pip-version-check --no-compile
+# Modules and tests are compiled once, not by every run.
+unexport PYTHONDONTWRITEBYTECODE
 WORKERS = $$($(PYTHON) -c 'import os; print(min(6, (os.cpu_count() or 1) + 1))')
 
 run: .venv/ready
@@ -9,7 +11,7 @@ run: .venv/ready
 test: .venv/ready-dev
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 test-fast: .venv/ready-dev
-	$(BIN)/python -m pytest -m unit -n $(WORKERS) --dist worksteal $(ARGS)
+	$(BIN)/python -m pytest -m unit -n logical --maxprocesses 6 --dist worksteal $(ARGS)
 lint: .venv/ready-dev
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/djlint --lint --quiet templates
 	$(BIN)/python -W ignore manage.py makemigrations --check --dry-run --settings tests.settings

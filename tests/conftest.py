@@ -4,6 +4,7 @@ import asyncio
 import gc
 import os
 import shutil
+import subprocess
 import tempfile
 import time
 from functools import cache
@@ -76,6 +77,16 @@ def nobody_elses_loop(request):
     asyncio._set_running_loop(None)
     yield
     asyncio._set_running_loop(running)
+
+
+@pytest.fixture(autouse=True)
+def no_program_in_a_unit_test(request, monkeypatch):
+    if request.node.get_closest_marker("unit"):
+        monkeypatch.setattr(subprocess.Popen, "_execute_child", _refuse_to_start)
+
+
+def _refuse_to_start(*_args, **_given):
+    pytest.fail("This test starts a program: mark it with @pytest.mark.processes.")
 
 
 @pytest.fixture(autouse=True)

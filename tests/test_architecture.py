@@ -5,6 +5,7 @@ never one of its own floor or above. There is no rule by file name.
 """
 
 import ast
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -63,10 +64,24 @@ def module_name(path: Path | str) -> str:
     return ".".join(Path(path).with_suffix("").parts).removesuffix(".__init__")
 
 
+@cache
+def statements(source: str) -> list[ast.AST]:
+    """Return every statement of the source, at any depth; the first is the module itself."""
+    found = [ast.parse(source)]
+    for node in found:
+        inner = ast.iter_child_nodes(node)
+        found += [child for child in inner if not isinstance(child, ast.expr)]
+    return found
+
+
 def imported_names(source: str) -> set[str]:
     """Return every dotted name that the source imports; `from a import b` counts as a.b."""
+    return _names_of(statements(source))
+
+
+def _names_of(nodes: list[ast.AST]) -> set[str]:
     names = set()
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes:
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -157,13 +172,8 @@ def test_a_planted_circle_is_found():
 
 def _modules_of(source: str, modules: dict[str, str]) -> set[str]:
     """Return the modules whose code the source needs at import time."""
-    top = ast.Module(body=_top_level(ast.parse(source).body), type_ignores=[])
-    names = imported_names(ast.unparse(top))
+    names = _names_of(statements(source)[0].body)
     return {_longest_prefix(name, modules) for name in names} - {""}
-
-
-def _top_level(body: list[ast.stmt]) -> list[ast.stmt]:
-    return [node for node in body if isinstance(node, ast.Import | ast.ImportFrom)]
 
 
 def _longest_prefix(name: str, modules: dict[str, str]) -> str:
@@ -190,7 +200,7 @@ def test_folders_are_neither_crowded_nor_badly_named():
 def parameters(source: str) -> list[tuple[str, str]]:
     """Return (function, parameter) of every function in the source."""
     found = []
-    for node in ast.walk(ast.parse(source)):
+    for node in statements(source):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             spec = node.args
             every = [*spec.posonlyargs, *spec.args, *spec.kwonlyargs, spec.vararg, spec.kwarg]

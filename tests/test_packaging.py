@@ -124,6 +124,7 @@ def test_the_makefile_is_short_and_has_its_targets():
     )
 
 
+@pytest.mark.processes
 def test_a_second_run_installs_nothing(tmp_path):
     (tmp_path / ".venv").mkdir()
     for name in ("Makefile", "pyproject.toml", "requirements.lock"):

@@ -36,6 +36,7 @@ LITERAL = r"""u?(?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')"""
 CALL = re.compile(rf"\b(_|n?p?gettext)\(\s*({LITERAL}(?:\s*,\s*{LITERAL})*)")
 SPEAKS = {"_", "N_", "gettext", "gettext_lazy", "gettext_noop"}
 COUNTS = {"ngettext", "ngettext_lazy"}
+SPEAKING = re.compile(rf"\b({'|'.join(SPEAKS | COUNTS)})\(")
 PLACE = re.compile(r"%(?:\(\w+\))?[.\d]*[sdgf%]")
 
 
@@ -50,7 +51,7 @@ def said_in_template(source: str) -> set[str]:
 
 def said_in_code(source: str) -> set[str]:
     found = set()
-    for call in ast.walk(ast.parse(source)):
+    for call in ast.walk(ast.parse(source)) if SPEAKING.search(source) else ():
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
             continue
         texts = [arg.value for arg in call.args if isinstance(getattr(arg, "value", None), str)]

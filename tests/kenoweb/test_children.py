@@ -13,6 +13,7 @@ from kenoweb.launcher.supervisor import Child, Supervisor
 from kenoweb.management.commands import up
 from tests.kenoweb.running import until
 
+pytestmark = pytest.mark.processes
 SLEEPER = ("-c", "import time; time.sleep(600)")
 STUBBORN = (
     "-c",

@@ -145,6 +145,7 @@ def test_a_postgres_that_is_too_old_gets_a_sentence(postgres, monkeypatch):
         database.check(postgres)
 
 
+@pytest.mark.processes
 def test_a_postgres_without_pgvector_gets_a_sentence(monkeypatch):
     homes = Homes()
     try:

@@ -22,6 +22,8 @@ from tests.kenoweb.servers import (
     value,
 )
 
+pytestmark = pytest.mark.processes
+
 
 @pytest.fixture
 def homes():

@@ -93,6 +93,7 @@ def web(settled_home):
     embedded_postgres.stop(home)
 
 
+@pytest.mark.processes
 def test_pages_answer_503_while_the_database_is_away_and_recover_by_themselves(web):
     home, url = web
     assert fetch(f"{url}/sign-in/")[0] == fetch(f"{url}/readyz")[0] == 200

@@ -13,7 +13,7 @@ from kenoweb.launcher import embedded_account, embedded_postgres
 from kenoweb.launcher.embedded_account import ACCOUNTS, EmbeddedError, open_folder, place, programs
 from tests.kenoweb.servers import QUICK, ROOT, Homes, add_row, only_root, rows, server_pid, spawn
 
-pytestmark = only_root
+pytestmark = [only_root, pytest.mark.processes]
 
 
 @pytest.fixture

@@ -42,11 +42,13 @@ def check(home, **values):
     return manage(home, "check", "--deploy", "--fail-level", "WARNING", **values)
 
 
+@pytest.mark.processes
 def test_production_settings_satisfy_django(tmp_path):
     checked = check(tmp_path, KENO_SECRET_KEY="0123456789" * 6, **PRODUCTION)
     assert checked.returncode == 0, checked.stderr
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("change", [{"KENO_HOSTS": "*"}, {"KENO_SECRET_KEY": "secret"}])
 def test_the_check_fails_on_what_is_unsafe(tmp_path, change):
     checked = check(tmp_path, **{"KENO_SECRET_KEY": "0123456789" * 6, **PRODUCTION, **change})

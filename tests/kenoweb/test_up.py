@@ -14,6 +14,7 @@ from kenoweb.launcher import embedded_postgres
 from tests.kenoweb.running import Keno, fetch, free_port, manage, until
 from tests.kenoweb.servers import Homes, server_pid
 
+pytestmark = pytest.mark.processes
 OWNER = """
 from django.contrib.auth.models import User
 from memory.spaces import service

@@ -3,6 +3,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.processes
 ROOT = Path(__file__).resolve().parents[2]
 GARBAGE = "import gc, kenoweb.wsgi; print(gc.get_freeze_count(), gc.get_threshold()[2])"
 LIMIT = """

@@ -53,6 +53,7 @@ def homes():
     made.clear()
 
 
+@pytest.mark.processes
 def test_a_backup_comes_back_equal_in_an_empty_home(homes, tmp_path):
     """The whole way by the commands: another home, another database, every table as it was."""
     first, second = homes.new("first"), homes.new("second")
@@ -89,6 +90,7 @@ def test_a_backup_comes_back_equal_in_an_empty_home(homes, tmp_path):
     assert "There is a memory here already" in again.stderr
 
 
+@pytest.mark.processes
 def test_a_backup_of_an_encrypted_space_is_read_with_its_key_alone(homes, tmp_path):
     first, second = homes.new("first of two"), homes.new("second of two")
     file, key = tmp_path / "all.kenobackup", str(tmp_path / "content.key")

@@ -272,6 +272,7 @@ def measured(*paths):
     return reasons, float(grown), float(seconds)
 
 
+@pytest.mark.processes
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
 def test_bombs_cost_little_memory_and_time(tmp_path):
     """A quarter of a gigabyte of zeros and a million names."""
