@@ -141,15 +141,15 @@ dormir con la ventana abierta hasta en invierno
 """
 
 LINES = [
-    pytest.param(language, line, id=f"{language}:{line}")
+    (language, line)
     for language, table in (("en", ENGLISH), ("es", SPANISH))
     for line in table.strip().splitlines()
 ]
 
 
-@pytest.mark.parametrize(("language", "text"), LINES)
-def test_what_names_no_time_gives_none(language, text):
-    assert resolve(text, said_at=SAID_AT, language=language) == []
+def test_what_names_no_time_gives_none():
+    found = {line: resolve(line, said_at=SAID_AT, language=language) for language, line in LINES}
+    assert {line: whens for line, whens in found.items() if whens} == {}
 
 
 WORDS = st.sampled_from(

@@ -64,15 +64,14 @@ ONE_SLOT = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("key", "text"), [(key, text) for key, texts in ONE_SLOT.items() for text in texts]
-)
-def test_one_slot_has_one_name_in_every_wording(key, text):
-    frame = frame_of(text, subject="Ana")
-    assert frame is not None
-    assert (frame.key, frame.polarity, frame.ended) == (key, 1, False)
+@pytest.mark.parametrize("key", ONE_SLOT)
+def test_one_slot_has_one_name_in_every_wording(key):
     values = {frames[0].terms for other in ONE_SLOT[key] if (frames := frames_of(other))}
-    assert any(frame.terms <= value or value <= frame.terms for value in values)
+    for text in ONE_SLOT[key]:
+        frame = frame_of(text, subject="Ana")
+        assert frame is not None, text
+        assert (frame.key, frame.polarity, frame.ended) == (key, 1, False), text
+        assert any(frame.terms <= value or value <= frame.terms for value in values), text
 
 
 @pytest.mark.parametrize(
@@ -133,11 +132,17 @@ def negated_lines():
     return [line.split("\t")[2] for line in lines if not line.startswith("#")]
 
 
-@pytest.mark.parametrize("text", negated_lines())
-def test_a_negated_clause_never_has_a_positive_frame(text):
-    for frame in frames_of(text):
-        if NEGATION.search(frame.clause):
-            assert frame.polarity == -1 or frame.ended, frame
+def test_a_negated_clause_never_has_a_positive_frame():
+    lines = negated_lines()
+    negated = [
+        (text, frame)
+        for text in lines
+        for frame in frames_of(text)
+        if NEGATION.search(frame.clause)
+    ]
+    positive = [(text, frame) for text, frame in negated if frame.polarity == 1 and not frame.ended]
+    assert len(lines) >= 340
+    assert positive == []
 
 
 SPANISH = [
