@@ -4,6 +4,7 @@ import re
 from functools import cache
 from pathlib import Path
 from urllib.parse import urlsplit
+from xml.etree.ElementTree import Element
 
 import html5lib
 from django.contrib.auth.models import User
@@ -44,6 +45,7 @@ OWN = [
     "\u202eevil \u2066right to left",
     "<!-- <plaintext> --!><xmp>",
 ]
+POLYGLOT = "\"'><img src=x onerror=alert(1)><a hx-get=/ hx-trigger=load>"
 URLS = ("href", "src", "action", "formaction", "hx-get", "hx-post")
 # Besides what people may write: links of our own that open a program on this machine.
 SCHEMES = {"", "otpauth", "cursor", "vscode", *markdown.SCHEMES}
@@ -136,8 +138,12 @@ def _people(space: Space, known: dict[int, str]) -> None:
 
 def live(html: str) -> list[str]:
     """Everything on the page that came alive, as the parser of the standard reads it."""
+    return alive(html5lib.parse(html, namespaceHTMLElements=False))
+
+
+def alive(document: Element) -> list[str]:
     found = []
-    for element in html5lib.parse(html, namespaceHTMLElements=False).iter():
+    for element in document.iter():
         if isinstance(element.tag, str):
             found += _alive(element.tag.rpartition("}")[2], dict(element.attrib), element.text)
     return found
