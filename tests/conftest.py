@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -37,6 +38,8 @@ AUDIT_TABLES = {"memory_auditentry", "memory_auditseal"}
 VECTORS = "memory_embedding"
 # Filled by migrations alone.
 NEVER_EMPTIED = {"django_migrations", "django_content_type", "auth_permission"}
+# A file all of whose tests need more than themselves.
+NO_UNITS = re.compile(r"^pytestmark = .*mark\.(?:django_db|processes)\b", re.M)
 CARELESS = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 
 
@@ -170,6 +173,15 @@ def pytest_collection_finish(session):
 
 def pytest_addoption(parser):
     parser.addoption("--shuffle", metavar="SEED", help="files and their tests in a random order")
+
+
+def pytest_ignore_collect(collection_path, config):
+    """With `-m unit`: what has none is not even loaded."""
+    if config.getoption("markexpr") != "unit":
+        return None
+    if collection_path.is_dir():
+        return collection_path.name == "browser" or None
+    return bool(NO_UNITS.search(collection_path.read_text())) or None
 
 
 @pytest.hookimpl(wrapper=True)
