@@ -121,12 +121,27 @@ def test_killed_itself_it_leaves_nothing_behind_and_starts_again_on_the_same_por
     assert psutil.wait_procs(family, timeout=0)[1] == []
 
 
-def test_a_second_one_in_the_same_home_is_told_where_the_first_is(home, start):
+def test_a_second_one_is_told_where_the_first_is_and_half_sent_requests_do_not_stop_the_first(
+    home, start
+):
     port = free_port()
-    start(home, "--port", str(port)).greeting()
+    start(home, "--port", str(port), KENO_WEB_WORKERS="1").greeting()
     second = manage(home, "up", "--port", str(free_port()))
     assert second.returncode == 1
     assert f"Keno already runs at http://127.0.0.1:{port}: stop it" in second.stderr
+    half = [half_sent_request(port) for _ in range(16)]
+    assert fetch(f"http://127.0.0.1:{port}/healthz", seconds=8)[0] == 200
+    for sock in half:
+        sock.close()
+
+
+def half_sent_request(port: int) -> socket.socket:
+    """All of them come from one address."""
+    sock = socket.socket()
+    sock.bind(("127.0.0.3", 0))
+    sock.connect(("127.0.0.1", port))
+    sock.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Slow: ")
+    return sock
 
 
 def test_a_port_in_use_is_passed_over_unless_somebody_chose_it(home, start):
@@ -179,21 +194,6 @@ def test_help_needs_no_home(homes):
     home = homes.new("none")
     assert "up" in manage(home, "help").stdout
     assert not home.exists()
-
-
-def test_half_sent_requests_of_one_address_do_not_stop_the_pages(home, start):
-    port = free_port()
-    start(home, "--port", str(port), KENO_WEB_WORKERS="1").greeting()
-    half = []
-    for _ in range(16):
-        sock = socket.socket()
-        sock.bind(("127.0.0.3", 0))
-        sock.connect(("127.0.0.1", port))
-        sock.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Slow: ")
-        half.append(sock)
-    assert fetch(f"http://127.0.0.1:{port}/healthz", seconds=8)[0] == 200
-    for sock in half:
-        sock.close()
 
 
 def test_a_link_goes_to_the_log_of_the_first_run_alone_and_never_with_its_secret(homes, start):
