@@ -432,9 +432,9 @@ def briefed(items: list[Scored], asked_in: Message | None) -> list[Briefed]:
 def _facts_briefed(
     facts: Sequence[Fact], asked_in: Message | None, *, outdated: bool = False
 ) -> list[Briefed]:
-    mine = set()
+    mine: set[int] = set()
     if facts and asked_in:
-        told_in = [fact.message_id for fact in facts]
+        told_in = [fact.message_id for fact in facts if fact.message_id]
         own = Message.objects.filter(said_by_same(asked_in), pk__in=told_in)
         mine = set(own.values_list("pk", flat=True))
     return [
