@@ -67,11 +67,15 @@ ONE_SLOT = {
 @pytest.mark.parametrize("key", ONE_SLOT)
 def test_one_slot_has_one_name_in_every_wording(key):
     values = {frames[0].terms for other in ONE_SLOT[key] if (frames := frames_of(other))}
-    for text in ONE_SLOT[key]:
-        frame = frame_of(text, subject="Ana")
-        assert frame is not None, text
-        assert (frame.key, frame.polarity, frame.ended) == (key, 1, False), text
-        assert any(frame.terms <= value or value <= frame.terms for value in values), text
+    frames = {text: frame_of(text, subject="Ana") for text in ONE_SLOT[key]}
+    slots = {text: frame and (frame.key, frame.polarity, frame.ended)
+             for text, frame in frames.items()}  # fmt: skip
+    assert slots == dict.fromkeys(frames, (key, 1, False))
+    assert [
+        text
+        for text, frame in frames.items()
+        if not any(frame.terms <= value or value <= frame.terms for value in values)
+    ] == []
 
 
 @pytest.mark.parametrize(
