@@ -66,11 +66,11 @@ def test_the_first_start_prepares_everything_and_the_second_keeps_it(homes, star
     assert len(key) > 64
     family = keno.everybody()
     assert len(family) >= 3
-    with psycopg.connect(embedded_postgres.url(home)) as connection:
+    with psycopg.connect(embedded_postgres.url(home), autocommit=True) as connection:
         connection.execute("INSERT INTO auth_group (name) VALUES ('kept')")
-        # Web and worker own no table.
+        # Web and worker own no table; the worker begins when the pages answer.
         asked = "SELECT count(*) FROM pg_stat_activity WHERE usename = 'keno_app'"
-        assert connection.execute(asked).fetchone()[0] >= 2
+        assert until(lambda: connection.execute(asked).fetchone()[0] >= 2)
 
     assert keno.interrupt() == 0
     keno.hear("Stopped.")
