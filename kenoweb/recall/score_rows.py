@@ -50,9 +50,9 @@ KINDS = {
 }
 SECTIONS = [
     (_("talk"), ("history", "summary")),
-    (_("facts"), ("facts", "chat_facts")),
+    (_("facts"), ("facts", "chat_facts", "earlier")),
     (_("episodes and turns"), ("notes", "turns")),
-    (_("note and context"), ("working", "context")),
+    (_("note and context"), ("working", "context", "preferences")),
     (_("habits"), ("patterns", "relevance")),
 ]
 STAGES = {

@@ -17,6 +17,7 @@ from memory.extraction import intents
 from memory.extraction.edges import is_over
 from memory.extraction.frames.compare import compare
 from memory.facts import lasting
+from memory.facts.service import RULED_OUT
 from memory.llm.pricing import counter
 from memory.llm.request import Briefing, Turn
 from memory.llm.request import Recalled as Briefed
@@ -29,6 +30,7 @@ from memory.retrieval.keywords import Expand
 from memory.retrieval.ranking import Scored
 from memory.retrieval.recall import UNASKED, Judge, Recalled, add_surroundings, recall
 from memory.retrieval.understand import asks_earlier
+from memory.rulings import Unmentioned
 from memory.spaces.chat_links import hears_the_space, ids_of, said_by_same
 from memory.text.normalise import fold, folded_words, token_estimate
 
@@ -67,6 +69,8 @@ class Context:
     looked_up: list[Scored] = field(default_factory=list)
     # The facts of a list in the reply ("what do you know about me?"), by their ids.
     listed: list[int] = field(default_factory=list)
+    # What was so before it changed, where that is asked.
+    earlier: list[Fact] = field(default_factory=list)
     briefing: Briefing | None = None
     error: str = ""
 
@@ -119,6 +123,9 @@ def keep(context: Context, *, reply: Message, now: datetime | None = None) -> di
     if context.briefing and intents.read(context.briefing.text).name != "correct":
         lasting.uphold(chat=reply.chat_id)
     reply_marks = marks(context, reply.text)
+    told = {"reply": reply.text, "question": context.briefing.text if context.briefing else ""}
+    listed = [fact.pk for fact in context.earlier if receipts.is_used(fact.text, **told)]
+    listed += context.listed
     if context.recall and context.recall.receipt:
         receipts.attach(
             context.recall.receipt,
@@ -129,10 +136,10 @@ def keep(context: Context, *, reply: Message, now: datetime | None = None) -> di
             unsaved=context.recall.unjudged == UNASKED,
         )
         receipts.add(context.recall.receipt, context.looked_up, reply=reply.text)
-        receipts.add_listed(context.recall.receipt, context.listed)
+        receipts.add_listed(context.recall.receipt, listed)
     items = [*_items(context), *context.looked_up]
     used = {item.unit.owner_id for item in items if item.unit.kind == "fact"}
-    used.update(context.listed)
+    used.update(listed)
     # A count is not worth waiting for: replies that use the same facts would block each other.
     if used:
         _count_use(facts=sorted(used), now=now)
@@ -301,7 +308,7 @@ class _Draft:
         self._print("turns", "Chat-specific notes", mine, "episode", "message")
         if asks_earlier(self.text):
             seen = [item for item in self.recalled.cut if item.cut == RecallItem.Cut.SEEN]
-            self.earlier = _facts_before(self.chat, [*items, *seen])
+            self.earlier = _facts_before(self.chat, self.text, [*items, *seen])
             lines = (sections.past_fact(fact, self.zone) for fact in self.earlier)
             self._add("earlier", "No longer so", lines)
 
@@ -356,7 +363,7 @@ def _finish(context: Context, draft: _Draft, *, language: str) -> Context:
     block = f"{sections.fence(context.memory)}\n\n" if context.memory else ""
     context.messages = [*turns, {"role": "user", "content": block + draft.text}]
     context.recall, context.habits = draft.recalled, draft.matches
-    context.history = draft.history
+    context.history, context.earlier = draft.history, draft.earlier
     context.tokens = sum(draft.sections.values())
     # Beside the sections the whole prompt, uncorrected: what the provider's own count is held to.
     whole = [*context.system, *(turn["content"] for turn in context.messages)]
@@ -460,8 +467,11 @@ def _facts_beside_an_end(items: list[Scored], asked_in: Message | None) -> list[
     return list(others.order_by("pk").distinct()[:MAX_OTHERS])
 
 
-def _facts_before(chat: Chat, items: list[Scored]) -> list[Fact]:
-    """Return what these memories told before it changed, or what took their place; newest first."""
+def _facts_before(chat: Chat, question: str, items: list[Scored]) -> list[Fact]:
+    """Return what these memories told before it changed, newest first.
+
+    Never what was forgotten, never was true, or is not to be mentioned.
+    """
     facts, messages = (
         [item.unit.owner_id for item in items if item.unit.kind == kind]
         for kind in ("fact", "message")
@@ -471,8 +481,12 @@ def _facts_before(chat: Chat, items: list[Scored]) -> list[Fact]:
         told | Q(superseded_by__in=facts),
         status=Fact.Status.SUPERSEDED,
         superseded_by__status=Fact.Status.ACTIVE,
+        message__silenced_by=None,
     )
-    return list(rows.order_by("-last_seen_at", "-pk")[:MAX_OTHERS])
+    rows = rows.exclude(flags__contains=[RULED_OUT]).order_by("-last_seen_at", "-pk")
+    unmentioned = Unmentioned(chat.space, question)
+    mentioned = [row for row in rows if not unmentioned.covers("fact", row.pk, row.text)]
+    return mentioned[:MAX_OTHERS]
 
 
 def _own(items: list[Scored], asked_in: Message) -> set[tuple[str, int]]:

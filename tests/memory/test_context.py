@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory import identity, working
+from memory import identity, rulings, working
 from memory.facts import service as facts
 from memory.llm import pricing
 from memory.models import Fact, Identity, LlmCall, Message, Pattern, Recall
@@ -244,6 +244,37 @@ def test_what_was_so_before_and_was_forgotten_since_is_in_no_prompt(chat):
     new = facts.supersede(old, text="The genetics test is on 30 March", by="owner", now=NOW).row
     facts.forget(new, by="owner", now=NOW)
     assert "23 March" not in last(build(chat, "What date was the genetics test on originally?"))
+
+
+def test_what_was_so_before_is_in_no_prompt_once_its_message_was_forgotten(chat):
+    message = make_message(chat, "The genetics test is on 23 March, in Nsukka", author="Ana")
+    old = make_fact(chat.space, text="The genetics test is on 23 March", message=message)
+    other = make_fact(chat.space, text="The genetics test is in Nsukka", message=message)
+    facts.supersede(old, text="The genetics test is on 30 March", by="owner", now=NOW)
+    facts.forget(other, by="owner", now=NOW)
+    assert "23 March" not in last(build(chat, "What date was the genetics test on originally?"))
+
+
+def test_what_never_was_true_is_not_told_as_what_was_so_before(chat):
+    old = make_fact(chat.space, text="The test is on 23 March", flags=[facts.RULED_OUT])
+    facts.supersede(old, text="The genetics test is on 30 March", by="owner", now=NOW)
+    assert "23 March" not in last(build(chat, "What date was the genetics test on originally?"))
+
+
+def test_what_is_not_to_be_mentioned_is_not_told_as_what_was_so_before(chat):
+    old = make_fact(chat.space, text="The genetics test is with the wicked doctor")
+    rulings.dont_mention(make_fact(chat.space, text="A wicked doctor"), by="person:ana")
+    facts.supersede(old, text="The genetics test is with Ada", by="owner", now=NOW)
+    assert "wicked" not in last(build(chat, "Who was the genetics test with originally?"))
+
+
+def test_what_was_so_before_stands_on_the_receipt_of_the_reply_that_tells_it(chat):
+    old = make_fact(chat.space, text="The genetics test is on 23 March")
+    facts.supersede(old, text="The genetics test is on 30 March", by="owner", now=NOW)
+    built = build(chat, "What date was the genetics test on originally?")
+    reply = make_message(chat, "On 23 March.", role="assistant")
+    context.keep(built, reply=reply, now=NOW)
+    assert Recall.objects.get().items.filter(fact=old, mark="used").exists()
 
 
 def test_what_was_so_before_in_another_chat_stays_there(chat):
