@@ -177,8 +177,11 @@ def lock(path: Path, *, wait: float = 0):
 
 def wait_until_prepared() -> None:
     """Wait while `up` makes the tables ready; the pages are loaded meanwhile."""
-    with (data_dir.path() / PREPARING).open("a") as file:
-        fcntl.flock(file, fcntl.LOCK_SH)
+    path = data_dir.path() / PREPARING
+    # Pages that nobody's `up` starts have nothing to wait for.
+    if path.exists():
+        with path.open() as file:
+            fcntl.flock(file, fcntl.LOCK_SH)
 
 
 def parse(bind: str, *, port: int | None = None) -> tuple[str, int, bool]:
