@@ -394,9 +394,48 @@ def test_whom_the_question_only_describes_is_asked_about_by_name(talk, told, ask
         ),
         ("Mi hijo se llama Mateo y tiene 7 años", "No, Mateo tiene 8 años",
          "¿Cuántos años tiene Mateo?", "8", "7"),
+        # A plan moves whatever word it is called by.
+        (
+            "they are going to operate on my shoulder on the 18th of October",
+            "the surgery's been shoved forward, it's the 9th of October now",
+            "when is my shoulder operation?",
+            "9th",
+            "18th",
+        ),
+        (
+            "El contrato con el hotel empieza el 5 de marzo",
+            "el señor Abuchaibe me corrió el contrato, ya no es el 5 sino el 19 de marzo",
+            "¿Cuándo empieza el contrato?",
+            "19",
+            "5 de",
+        ),
+        # What was so before it changed, where that is asked.
+        (
+            "My microbial genetics test is on 23 March",
+            "They shifted the genetics test to 30 March",
+            "What date was the genetics test originally?",
+            "23 March",
+            "30 March",
+        ),
+        (
+            "The master ticket exam is on the 6th of September in Launceston",
+            "they've moved the master ticket exam it's on the 20th of September now",
+            "what date was that exam meant to be on in the first place",
+            "6th of September",
+            "20th",
+        ),
+        (
+            "La obra del tejado empieza el 7 de abril",
+            "La obra del tejado se retrasa al 28 de abril",
+            "¿Cuándo iba a empezar la obra al principio?",
+            "7 de abril",
+            "28",
+        ),
     ],
 )  # fmt: skip
-def test_what_was_told_last_is_the_answer(talk, told, then, asked, holds, gone):
+def test_what_was_told_last_is_the_answer_unless_what_was_before_is_asked(
+    talk, told, then, asked, holds, gone
+):
     talk(told)
     talk(then)
     answer = talk(asked)
@@ -885,73 +924,10 @@ def test_what_was_told_in_small_letters_of_a_name_is_found_by_it(talk):
     assert "nurse" in talk("what does nuala do for a living")
 
 
-@pytest.mark.parametrize(
-    ("told", "then", "asked", "before", "now"),
-    [
-        (
-            "My microbial genetics test is on 23 March",
-            "They shifted the genetics test to 30 March",
-            "What date was the genetics test originally?",
-            "23 March",
-            "30 March",
-        ),
-        (
-            "The master ticket exam is on the 6th of September in Launceston",
-            "they've moved the master ticket exam it's on the 20th of September now",
-            "what date was that exam meant to be on in the first place",
-            "6th of September",
-            "20th",
-        ),
-        (
-            "La obra del tejado empieza el 7 de abril",
-            "La obra del tejado se retrasa al 28 de abril",
-            "¿Cuándo iba a empezar la obra al principio?",
-            "7 de abril",
-            "28",
-        ),
-    ],
-)
-def test_what_was_so_before_it_changed_is_told_where_that_is_asked(
-    talk, told, then, asked, before, now
-):
-    talk(told)
-    talk(then)
-    answer = talk(asked)
-    assert before in answer
-    assert now not in answer
-
-
 def test_the_new_value_is_no_sure_answer_to_what_was_before(talk):
     talk("attachment is dear, so knotless braids are 12k now")
     answer = talk("How much were knotless braids before I changed the price?")
     assert answer.startswith("I do not remember")
-
-
-@pytest.mark.parametrize(
-    ("told", "then", "asked", "now", "before"),
-    [
-        (
-            "they are going to operate on my shoulder on the 18th of October",
-            "the surgery's been shoved forward, it's the 9th of October now",
-            "when is my shoulder operation?",
-            "9th",
-            "18th",
-        ),
-        (
-            "El contrato con el hotel empieza el 5 de marzo",
-            "el señor Abuchaibe me corrió el contrato, ya no es el 5 sino el 19 de marzo",
-            "¿Cuándo empieza el contrato?",
-            "19",
-            "5 de",
-        ),
-    ],
-)
-def test_a_plan_moves_whatever_word_it_is_called_by(talk, told, then, asked, now, before):
-    talk(told)
-    talk(then)
-    answer = talk(asked)
-    assert now in answer
-    assert before not in answer
 
 
 def test_a_question_about_a_key_is_no_secret(talk):
